@@ -1,0 +1,325 @@
+"""Plans of the batches: what record, consolidate and decay would write. Pure: files' contents in, a Batch out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+
+from instinct_git.core.confidence import fold_one, group
+from instinct_git.core.document import MachineLines, fill_empty, new_text, parse, with_machine_lines
+from instinct_git.core.evidence import (
+    LEDGER,
+    OBSERVATIONS,
+    BadLine,
+    EvidenceSet,
+    day_of,
+    dump_container,
+    dump_ledger,
+    parse_container,
+    position,
+    published,
+)
+from instinct_git.core.keys import category_of, file_name, pattern_path, split_key
+from instinct_git.core.model import ACTIVE, Batch, Change, Evidence, Finding, Moved, PatternFile, Policy, Tally
+from instinct_git.errors import InvalidDocument
+
+FADED_AFTER = timedelta(days=7)
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The contents of a memory's files at one moment; paths are relative to its root."""
+
+    patterns: Mapping[str, str] = field(default_factory=dict)
+    observations: Mapping[str, bytes] = field(default_factory=dict)
+    ledger: Mapping[str, bytes] = field(default_factory=dict)
+    inbox: tuple[Evidence, ...] = ()
+
+
+class Book:
+    """A snapshot read: patterns by key, evidence by container kind, and everything that could not be read."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+        self.files: dict[str, PatternFile] = {}
+        self.broken: list[Finding] = []
+        self.copies: list[tuple[str, str]] = []
+        """(path, path of the file that counts) where two files carry one key."""
+        self.bad_lines: dict[str, list[BadLine]] = {}
+        self._read_patterns()
+        self.ledger = self._read(snapshot.ledger)
+        self.observed = self._read(snapshot.observations)
+        self.everything = EvidenceSet()
+        for found in (*self.ledger.values(), *self.observed.values(), snapshot.inbox):
+            self.everything.update(found)
+        self.ledger_ids = {one.id for found in self.ledger.values() for one in found}
+        self.tree_ids = self.ledger_ids | {one.id for found in self.observed.values() for one in found}
+        self.waiting = EvidenceSet(one for one in snapshot.inbox if one.id not in self.tree_ids)
+        self.groups = group(list(self.everything))
+
+    def _read(self, containers: Mapping[str, bytes]) -> dict[str, list[Evidence]]:
+        read = {}
+        for path in sorted(containers):
+            read[path], bad = parse_container(containers[path])
+            if bad:
+                self.bad_lines[path] = bad
+        return read
+
+    def _read_patterns(self) -> None:
+        for path in sorted(self.snapshot.patterns, key=lambda p: (p.count("/"), p)):
+            try:
+                pattern = parse(self.snapshot.patterns[path], path)
+            except InvalidDocument as problem:
+                _, _, rest = problem.message.partition(":")
+                line, _, message = rest.partition(":")
+                number = int(line) if line.isdigit() else 0
+                self.broken.append(Finding("pattern-unreadable", path, message.strip() or problem.message, line=number))
+                continue
+            other = self.files.get(pattern.key)
+            if other is None or path == pattern_path(pattern.key):
+                self.files[pattern.key] = pattern
+            if other is not None:
+                kept = self.files[pattern.key].path
+                self.copies.append((path if kept != path else other.path, kept))
+
+    def tallies(self, policy: Policy) -> dict[str, Tally]:
+        """Fold everything: {key: tally}."""
+        return {key: fold_one(members, policy) for key, members in self.groups.items()}
+
+    def free_path(self, key: str) -> str | None:
+        """Return where the key's new file goes; None when an unreadable file stands there (it may be this pattern)."""
+        path = pattern_path(key)
+        taken = {pattern.path for pattern in self.files.values()}
+        if path in {finding.path for finding in self.broken}:
+            return None
+        if path not in taken:
+            return path
+        digest = path.removesuffix(".md") + "-" + file_name(key + "\n")[-8:]  # its name went to a renamed file
+        return digest + ".md"
+
+
+def plan_record(book: Book, stem: str, *, share_notes: bool = False) -> Batch:
+    """Move the inbox into one new container of `observations/`."""
+    fresh = sorted(book.waiting, key=lambda one: position(one.id))
+    if not fresh:
+        return Batch("record", total=len(book.files))
+    content = dump_container(published(one, share_notes=share_notes) for one in fresh)
+    keys = len({one.p for one in fresh})
+    return Batch(
+        "record",
+        subject=f"instinct: record {_count(len(fresh), 'observation')} of {_count(keys, 'pattern')}",
+        changes=(Change(f"{OBSERVATIONS}{stem}.jsonl", content, "evidence from the inbox"),),
+        recorded=len(fresh),
+        container=stem,
+        total=len(book.files),
+    )
+
+
+def plan_consolidate(book: Book, policy: Policy, stem: str, today: date) -> Batch:
+    """Fold the inbox and `observations/` into the ledger and bring every pattern file up to date."""
+    return _Fold(book, policy, stem, today, "consolidate").plan()
+
+
+def plan_decay(book: Book, policy: Policy, stem: str, today: date, days: int) -> Batch:
+    """Consolidate, then take 1 from what was not seen for `days` days and remove what has been faded for a week."""
+    return _Fold(book, policy, stem, today, "decay", days).plan()
+
+
+def iso_week(day: date) -> str:
+    """Return the ISO week, such as 2026-W18."""
+    year, week, _ = day.isocalendar()
+    return f"{year}-W{week:02d}"
+
+
+class _Fold:
+    """One planning of a folding batch. Gathers changes; touches nothing."""
+
+    def __init__(self, book: Book, policy: Policy, stem: str, today: date, verb: str, days: int | None = None) -> None:
+        self.book, self.policy, self.stem, self.today, self.verb, self.days = book, policy, stem, today, verb, days
+        self.booked: list[Evidence] = []
+        self.changes: list[Change] = []
+        self.moved: list[Moved] = []
+        self.faded: list[str] = []
+        self.removed: list[str] = []
+        self.skipped: list[Finding] = list(book.broken)
+
+    def plan(self) -> Batch:
+        tallies = self.book.tallies(self.policy)
+        if self.days is not None:
+            tallies = self._decay(tallies)
+        containers = self._containers()
+        fresh = group(one for one in self._entering(containers) if one.id not in self.book.ledger_ids)
+        self._patterns(tallies, fresh)
+        self._book_never_filed(tallies, fresh)
+        folded = sum(len(members) for members in fresh.values())
+        self._ledger(containers)
+        return Batch(
+            self.verb,
+            subject=self._subject(folded) if self.changes else "",
+            changes=tuple(self.changes),
+            moved=tuple(self.moved),
+            folded=folded,
+            recorded=len(self.book.waiting),
+            booked=len(self.booked),
+            faded=tuple(self.faded),
+            removed_by_person=tuple(self.removed),
+            skipped=tuple(self.skipped),
+            container=self.stem if len(self.book.waiting) else "",
+            total=len(self.book.files) + sum(m.before is None for m in self.moved) - len(self.faded),
+        )
+
+    # -- evidence ----------------------------------------------------------------------------------------------------
+
+    def _containers(self) -> list[str]:
+        """Return the observation files this batch replaces (law 2). A file with a broken line stays for a person."""
+        return [path for path in self.book.observed if path not in self.book.bad_lines]
+
+    def _entering(self, containers: Iterable[str]) -> list[Evidence]:
+        entering = [one for path in containers for one in self.book.observed[path]]
+        for path in self.book.bad_lines:
+            entering += [one for one in self.book.observed.get(path, ()) if one.id not in self.book.ledger_ids]
+        return entering + list(self.book.waiting)
+
+    def _ledger(self, containers: list[str]) -> None:
+        entering = self._entering(containers) + self.booked
+        if entering:
+            chosen = EvidenceSet(entering)
+            content = dump_ledger(self.book.everything.by_id.get(one.id, one) for one in chosen)
+            self.changes.insert(0, Change(f"{LEDGER}{self.stem}.jsonl", content, "folded evidence"))
+        self.changes += [Change(path, None, "its ids are in the new ledger file") for path in containers]
+
+    def _book(self, kind: str, prefix: str, key: str) -> Evidence | None:
+        """Book time-driven evidence once a key and ISO week, whoever runs the batch and wherever."""
+        one = Evidence(f"{prefix}:{key}:{iso_week(self.today)}", key, kind)
+        if one.id in self.book.everything:
+            return None
+        self.booked.append(one)
+        return one
+
+    def _book_never_filed(self, tallies: Mapping[str, Tally], fresh: Mapping[str, list[Evidence]]) -> None:
+        """Mark keys that fold to 0 and have no file, so that their absence is never taken for a person's deletion."""
+        for key in fresh:
+            if tallies[key].total == 0 and key not in self.book.files and key not in self.removed:
+                self._book("faded", "faded", key)
+
+    # -- decay -------------------------------------------------------------------------------------------------------
+
+    def _decay(self, tallies: dict[str, Tally]) -> dict[str, Tally]:
+        limit = (self.today - timedelta(days=self.days or 0)).isoformat()
+        stale = [
+            key
+            for key, tally in sorted(tallies.items())
+            if tally.total > 0 and (tally.last_seen or tally.first_seen or "9999") <= limit and self._may_fade(key)
+        ]
+        new = [one for one in (self._book("decayed", "decay", key) for key in stale) if one is not None]
+        if not new:
+            return tallies
+        fading = {one.p: sorted([*self.book.groups[one.p], one], key=lambda e: position(e.id)) for one in new}
+        return {**tallies, **{key: fold_one(members, self.policy) for key, members in fading.items()}}
+
+    def _may_fade(self, key: str) -> bool:
+        pattern = self.book.files.get(key)
+        return pattern is not None and pattern.status == ACTIVE
+
+    def _zero_since(self, key: str) -> date | None:
+        """Return the day on which the pattern's sum last came to 0; None when it is not 0."""
+        members = self.book.groups.get(key, [])
+        steps = fold_one(members, self.policy, steps=True).steps
+        if not steps or steps[-1].total:
+            return None
+        last = len(steps) - 1
+        while last > 0 and steps[last - 1].total == 0:
+            last -= 1
+        day = day_of(steps[last].evidence.id)
+        return date(int(day[:4]), int(day[4:6]), int(day[6:8]))
+
+    # -- pattern files -----------------------------------------------------------------------------------------------
+
+    def _patterns(self, tallies: Mapping[str, Tally], fresh: Mapping[str, list[Evidence]]) -> None:
+        for key in sorted(tallies.keys() | self.book.files.keys()):
+            tally = tallies.get(key, Tally())
+            pattern = self.book.files.get(key)
+            if pattern is None:
+                self._create(key, tally)
+            elif self.days is not None and self._gone(pattern, tally):
+                self.changes.append(Change(pattern.path, None, "faded for a week or more"))
+                self.faded.append(key)
+                self._book("faded", "faded", key)
+            else:
+                self._update(pattern, tally, fresh.get(key, []))
+
+    def _gone(self, pattern: PatternFile, tally: Tally) -> bool:
+        if tally.total or pattern.confidence + tally.total - pattern.counted > 0 or pattern.status != ACTIVE:
+            return False
+        since = self._zero_since(pattern.key)
+        return since is not None and self.today - since >= FADED_AFTER
+
+    def _create(self, key: str, tally: Tally) -> None:
+        if tally.total == 0:
+            return
+        if removed_by_person(self.book, key, tally):
+            self.removed.append(key)
+            return
+        path = self.book.free_path(key)
+        if path is None:
+            return
+        category = category_of(key, (tally.category or None) if split_key(key)[0] == "other" else None)
+        machine = self._machine(key, category, tally.total, tally)
+        text = new_text(machine, title=tally.title, description=tally.description, metadata=tally.metadata)
+        self.changes.append(Change(path, text.encode("utf-8"), "new pattern"))
+        self.moved.append(Moved(key, None, tally.total, "", machine.level))
+
+    def _update(self, pattern: PatternFile, tally: Tally, fresh: list[Evidence]) -> None:
+        confidence = pattern.confidence + tally.total - pattern.counted
+        text = with_machine_lines(
+            pattern.text, self._machine(pattern.key, pattern.category, confidence, tally, pattern), pattern.path
+        )
+        new = fold_one(fresh, self.policy)
+        if new.title or new.description or new.metadata:
+            text = fill_empty(
+                text, title=new.title, description=new.description, metadata=new.metadata, path=pattern.path
+            )
+        level = self.policy.level(confidence)
+        if text != pattern.text:
+            self.changes.append(Change(pattern.path, text.encode("utf-8"), "machine lines"))
+        if confidence != pattern.confidence or level != pattern.level:
+            self.moved.append(Moved(pattern.key, pattern.confidence, confidence, pattern.level, level))
+
+    def _machine(
+        self, key: str, category: str, confidence: int, tally: Tally, pattern: PatternFile | None = None
+    ) -> MachineLines:
+        return MachineLines(
+            key,
+            category,
+            confidence,
+            tally.total,
+            self.policy.level(confidence),
+            tally.first_seen or (pattern.first_seen if pattern else ""),
+            tally.last_seen or (pattern.last_seen if pattern else ""),
+            tally.sources or (pattern.sources if pattern else ()),
+        )
+
+    def _subject(self, folded: int) -> str:
+        parts = []
+        if folded:
+            parts.append(f"fold {_count(folded, 'observation')} into {_count(len(self.moved), 'pattern')}")
+        decayed = sum(one.k == "decayed" for one in self.booked)
+        if self.verb == "decay":
+            parts.append(f"decay {_count(decayed, 'pattern')}" + (f", {len(self.faded)} gone" if self.faded else ""))
+        if not parts:
+            parts.append(f"bring {_count(len(self.changes), 'file')} up to date")
+        return "instinct: " + "; ".join(parts)
+
+
+def removed_by_person(book: Book, key: str, tally: Tally) -> bool:
+    """True when the key's missing file was deleted by a person: it has folded evidence newer than its last `faded`."""
+    if key in book.files:
+        return False
+    after = tally.last_faded
+    folded = (one for one in book.groups.get(key, ()) if one.id in book.ledger_ids and one.k != "faded")
+    return any(after is None or position(one.id) > after for one in folded)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

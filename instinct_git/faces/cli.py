@@ -1,0 +1,376 @@
+"""The command line: a table of verbs. Each parses, calls Memory, shows. Nothing else happens here."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Optional
+
+import typer
+
+from instinct_git import __version__
+from instinct_git.errors import InstinctError
+from instinct_git.faces import quick, render
+from instinct_git.memory import Memory
+
+app = typer.Typer(
+    name="instinct",
+    help="A memory for coding agents that lives in your repository and behaves like its code.",
+    no_args_is_help=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+export_app = typer.Typer(help="Write patterns in forms that other tools read.", no_args_is_help=False)
+app.add_typer(export_app, name="export", rich_help_panel="Exchange")
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would happen; write nothing.")]
+Key = Annotated[str, typer.Argument(help="The pattern's key, such as seq:test->fix->test.", show_default=False)]
+Here = Annotated[bool, typer.Option("--here", help="Fold on this branch even where the policy says default-branch.")]
+NoCommit = Annotated[bool, typer.Option("--no-commit", help="Write the file, leave the commit to you.")]
+Text = Optional[str]  # noqa: UP045 - typer reads it at run time
+
+SETUP, TEACH, BATCHES = "Set up", "Teach", "Batches (one commit each)"
+READ, PROMOTE, VERIFY, EXCHANGE = "Read", "Promote", "Verify", "Exchange"
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command line and return its exit code."""
+    as_json = "--json" in arguments
+    return quick.guarded(lambda: _invoke(arguments, as_json), as_json)
+
+
+def _invoke(arguments: list[str], as_json: bool) -> int:
+    try:
+        return int(app(args=arguments or ["--help"], prog_name="instinct", standalone_mode=False) or 0)
+    except typer.TyperException as problem:
+        words = arguments[0] if arguments and not arguments[0].startswith("-") else ""
+        return quick.show_error(problem.format_message(), f"`instinct {words} --help`".replace("  ", " "), as_json)
+    except typer.Abort:
+        return 130
+
+
+def _print(lines: list[str]) -> None:
+    for line in lines:
+        print(line)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"instinct-git {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    folder: Annotated[Optional[Path], typer.Option("-C", help="Run as if started in this folder.", metavar="FOLDER")] = None,  # noqa: UP045
+    version: Annotated[bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)] = False,
+) -> None:
+    """A memory for coding agents that lives in your repository and behaves like its code."""
+    if folder is not None:
+        try:
+            os.chdir(folder)
+        except OSError as problem:
+            raise InstinctError(f"{folder}: {problem.strerror}", "name a folder that exists") from None
+
+
+# --- set up ---------------------------------------------------------------------------------------------------------
+
+
+@app.command(rich_help_panel=SETUP)
+def init(
+    private: Annotated[bool, typer.Option("--private", help="Keep the memory in $INSTINCT_HOME, not in this repository.")] = False,
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> int:
+    """Start a memory here: writes .instinct/, explains every file, touches nothing else."""
+    done = Memory().init(private=private, dry_run=dry_run)
+    print(render.json_text(done)) if as_json else _print(render.setup_lines(done))
+    return 0
+
+
+@app.command(rich_help_panel=SETUP)
+def demo(
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the throw-away repository and say where it is.")] = False,
+) -> int:
+    """Run the whole loop in a throw-away repository: learn, consolidate, suggest, propose."""
+    from instinct_git.faces.demo import run_demo
+
+    return run_demo(keep=keep)
+
+
+@app.command(rich_help_panel=SETUP)
+def config(
+    name: Annotated[Text, typer.Argument(help="A setting, such as suggest.budget.", show_default=False)] = None,
+    value: Annotated[Text, typer.Argument(help="Its new value.", show_default=False)] = None,
+    user: Annotated[bool, typer.Option("--user", help="Write your own config in $INSTINCT_HOME.")] = False,
+    as_json: Json = False,
+) -> int:
+    """Show all settings, one setting, or set one."""
+    from instinct_git.storage.config import SETTINGS, shown
+
+    memory = Memory()
+    if name is not None and value is not None:
+        memory.configure(name, value, user=user)
+    found = memory.config()
+    if name is not None and name not in found.values:
+        memory.configure(name, value or "", user=user)  # raises the error that names near settings
+    rows = [one for one in SETTINGS if name in (None, one.name)]
+    if as_json:
+        print(render.json_text({one.name: found[one.name] for one in rows}))
+        return 0
+    _print(render.table([(one.name, shown(found[one.name]), f"{one.meaning} ({found.set_in.get(one.name, 'default')})") for one in rows]))
+    return 0
+
+
+# --- teach ----------------------------------------------------------------------------------------------------------
+
+
+@app.command(rich_help_panel=TEACH)
+def observe(
+    key: Annotated[str, typer.Argument(help="The pattern's key; `-` reads one a line from standard input.", show_default=False)],
+    category: Annotated[Text, typer.Option("--cat", "-c", help="Category of a key without a known prefix.")] = None,
+    source: Annotated[str, typer.Option("--source", "-s", help="Which agent saw it.")] = "",
+    session: Annotated[Text, typer.Option("--session", help="The agent's session; one counts at most 3 times.")] = None,
+    context: Annotated[Text, typer.Option("--context", help="Where it happened: a project or a task.")] = None,
+    note: Annotated[Text, typer.Option("--note", help="Your words; they stay in this clone.")] = None,
+    title: Annotated[Text, typer.Option("--title", help="A title, where the pattern has none.")] = None,
+    description: Annotated[Text, typer.Option("--description", help="A description, where it has none.")] = None,
+    metadata: Annotated[Text, typer.Option("--metadata", help="A JSON object for the pattern's metadata.")] = None,
+    global_: Annotated[bool, typer.Option("--global", help="Into your own memory, from anywhere.")] = False,
+    as_json: Json = False,
+) -> int:
+    """Count one observation: a known key gains 1, a new one starts at 1."""
+    return quick.observe(
+        key, category=category, source=source, session=session, context=context, note=note, title=title,
+        description=description, metadata=metadata, global_=global_, as_json=as_json,
+    )  # fmt: skip
+
+
+@app.command(rich_help_panel=TEACH)
+def learn(
+    paths: Annotated[list[Path], typer.Argument(help="Claude Code transcripts (.jsonl), or folders of them.", show_default=False)],
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> int:
+    """Learn from transcripts: recurring sequences, fixes and preferences become observations."""
+    done = Memory().learn(paths, dry_run=dry_run)
+    print(render.json_text(done)) if as_json else _print(render.learn_lines(done))
+    return 0
+
+
+@app.command(rich_help_panel=TEACH, context_settings={"ignore_unknown_options": True})
+def adjust(
+    key: Key,
+    by: Annotated[int, typer.Argument(help="How much to add; negative takes away.", show_default=False)],
+    why: Annotated[Text, typer.Option("--why", help="The reason, for `explain`.")] = None,
+    as_json: Json = False,
+) -> int:
+    """Raise or lower a confidence by a number, as evidence: exact in every merge."""
+    done = Memory().adjust(key, by, why=why)
+    print(render.json_text(done) if as_json else f"adjusted {done.pattern} by {by:+d}  conf={done.live}")
+    return 0
+
+
+@app.command(rich_help_panel=TEACH)
+def retire(key: Key, no_commit: NoCommit = False, as_json: Json = False) -> int:
+    """Say no to a pattern for good: its file stays, it is never suggested again."""
+    return _edited("retired", key, Memory().retire(key, commit=not no_commit), as_json)
+
+
+@app.command(rich_help_panel=TEACH)
+def restore(key: Key, no_commit: NoCommit = False, as_json: Json = False) -> int:
+    """Take a retirement back, or bring back a pattern whose file was deleted."""
+    return _edited("restored", key, Memory().restore(key, commit=not no_commit), as_json)
+
+
+def _edited(verb: str, key: str, commit: str, as_json: bool) -> int:
+    if as_json:
+        print(render.json_text({"pattern": key, "done": verb, "commit": commit}))
+    else:
+        print(f"{verb} {key}" + (f"\nCommit: {commit[:12]}" if commit else ""))
+    return 0
+
+
+# --- batches --------------------------------------------------------------------------------------------------------
+
+
+def _batch(done: Any, as_json: bool) -> int:
+    print(render.json_text(done)) if as_json else _print(render.batch_lines(done))
+    return 0
+
+
+@app.command(rich_help_panel=BATCHES)
+def record(dry_run: DryRun = False, no_commit: NoCommit = False, as_json: Json = False) -> int:
+    """Commit the waiting evidence without folding it; --dry-run prints exactly what would be published."""
+    return _batch(Memory().record(dry_run=dry_run, no_commit=no_commit), as_json)
+
+
+@app.command(rich_help_panel=BATCHES)
+def consolidate(dry_run: DryRun = False, here: Here = False, as_json: Json = False) -> int:
+    """Fold all evidence into the patterns."""
+    return _batch(Memory().consolidate(dry_run=dry_run, here=here), as_json)
+
+
+@app.command(rich_help_panel=BATCHES)
+def decay(
+    days: Annotated[Optional[int], typer.Option("--days", help="Days without use; default: decay.days of the config.")] = None,  # noqa: UP045
+    dry_run: DryRun = False,
+    here: Here = False,
+    as_json: Json = False,
+) -> int:
+    """Let what was not seen for a while fade: 1 less, at most once a week."""
+    return _batch(Memory().decay(days, dry_run=dry_run, here=here), as_json)
+
+
+# --- read -----------------------------------------------------------------------------------------------------------
+
+
+@app.command(rich_help_panel=READ)
+def suggest(
+    limit: Annotated[Optional[int], typer.Option("--limit", "-n", help="At most so many.")] = None,  # noqa: UP045
+    budget: Annotated[Optional[int], typer.Option("--budget", help="At most so many tokens.")] = None,  # noqa: UP045
+    as_json: Json = False,
+) -> int:
+    """Print what an agent should know now: mature patterns and rules, strongest first."""
+    return quick.suggest(limit=limit, budget=budget, as_json=as_json)
+
+
+@app.command("list", rich_help_panel=READ)
+def list_(
+    category: Annotated[Text, typer.Option("--category", "-c", help="Only this category.")] = None,
+    level: Annotated[Text, typer.Option("--level", "-l", help="raw, mature, rule or faded.")] = None,
+    min_confidence: Annotated[Optional[int], typer.Option("--min-confidence", help="At least this live number.")] = None,  # noqa: UP045
+    source: Annotated[Text, typer.Option("--source", help="Only what this agent has seen.")] = None,
+    scope: Annotated[Text, typer.Option("--scope", help="project, private, global or shared.")] = None,
+    as_json: Json = False,
+) -> int:
+    """List patterns, strongest first."""
+    found = Memory().list(category=category, level=level, min_confidence=min_confidence, source=source, scope=scope)
+    if as_json:
+        print(render.json_text({"patterns": [one.as_json() for one in found]}))
+    else:
+        _print([*render.pattern_lines(found), f"# {len(found)} pattern{'' if len(found) == 1 else 's'}"])
+    return 0
+
+
+@app.command(rich_help_panel=READ)
+def show(key: Key, as_json: Json = False) -> int:
+    """Show one pattern."""
+    memory = Memory()
+    one = memory.show(key)
+    print(render.json_text(one.as_json())) if as_json else _print(render.show_lines(one, memory.body(key)))
+    return 0
+
+
+@app.command(rich_help_panel=READ)
+def search(
+    query: Annotated[list[str], typer.Argument(help="Words, a part of a key, or a key; Chinese too.", show_default=False)],
+    limit: Annotated[int, typer.Option("--limit", "-n", help="At most so many.")] = 20,
+    as_json: Json = False,
+) -> int:
+    """Find patterns by key, title, tags, description and text."""
+    found = Memory().search(" ".join(query), limit)
+    if as_json:
+        print(render.json_text({"patterns": [one.as_json() for one in found]}))
+    else:
+        _print([*render.pattern_lines(found, because=True), f"# {len(found)} found"])
+    return 0
+
+
+@app.command(rich_help_panel=READ)
+def explain(key: Key, as_json: Json = False) -> int:
+    """Show every piece of evidence behind a number, in order, and what is missing to the next level."""
+    one = Memory().explain(key)
+    print(render.json_text(one)) if as_json else _print(render.explain_lines(one))
+    return 0
+
+
+@app.command(rich_help_panel=READ)
+def history(
+    key: Key,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="At most so many commits; 0: all.")] = 0,
+    as_json: Json = False,
+) -> int:
+    """List the commits that changed a pattern."""
+    found = Memory().history(key, limit)
+    if as_json:
+        print(render.json_text({"commits": [one._asdict() for one in found]}))
+    else:
+        _print(render.table([(one.sha[:12], one.day, one.author, render.clean(one.subject)) for one in found]))
+    return 0
+
+
+@app.command(rich_help_panel=READ)
+def stats(as_json: Json = False) -> int:
+    """Show the memory in numbers, what waits, and what would move it."""
+    one = Memory().stats()
+    print(render.json_text(one)) if as_json else _print(render.stats_lines(one))
+    return 0
+
+
+# --- promote, verify, exchange --------------------------------------------------------------------------------------
+
+
+@app.command(rich_help_panel=PROMOTE)
+def propose(
+    key: Key,
+    name: Annotated[str, typer.Option("--name", help="The skill's name; default: from the key.")] = "",
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> int:
+    """Propose a pattern as a skill: a branch with SKILL.md for review. Nothing in your tree moves."""
+    done = Memory().propose(key, name=name, dry_run=dry_run)
+    if as_json:
+        print(render.json_text(done))
+        return 0
+    if dry_run:
+        _print([*done.text.splitlines(), f"# would become {done.branch}, from {done.base}"])
+    else:
+        _print([f"proposed {done.pattern} as the skill {done.name}", f"branch:  {done.branch}  ({done.commit[:12]})"])
+        _print(list(done.review))
+    _print([f"# {notice}" for notice in done.notices])
+    return 0
+
+
+@app.command(rich_help_panel=VERIFY)
+def check(as_json: Json = False) -> int:
+    """Verify the memory: everything parses, every number follows from the evidence. Exit 1 on an error."""
+    findings = Memory().check()
+    errors = sum(one.severity == "error" for one in findings)
+    if as_json:
+        print(render.json_text({"errors": errors, "findings": findings}))
+    else:
+        _print(render.finding_lines(findings))
+    return 1 if errors else 0
+
+
+@export_app.command("rules")
+def export_rules(
+    output: Annotated[Optional[Path], typer.Option("--output", "-o", help="Write to a file.")] = None,  # noqa: UP045
+    as_json: Json = False,
+) -> int:
+    """Print the rules (confidence 10 and more) as a Markdown list."""
+    found = Memory().export_rules()
+    text = render.json_text({"patterns": [one.as_json() for one in found]}) if as_json else "\n".join(render.rules_markdown(found))
+    if output is None:
+        print(text)
+        return 0
+    try:
+        output.write_text(text + "\n", encoding="utf-8", newline="\n")
+    except OSError as problem:
+        raise InstinctError(f"{output} cannot be written: {problem.strerror}", "name another file") from None
+    print(f"wrote {len(found)} rules to {output}", file=sys.stderr)
+    return 0
+
+
+@app.command(rich_help_panel=EXCHANGE)
+def serve(
+    root: Annotated[Optional[Path], typer.Option("--root", help="The project; default: the current folder.")] = None,  # noqa: UP045
+) -> int:
+    """Serve the memory to an agent over MCP (standard input and output)."""
+    from instinct_git.faces.mcp_server import serve as serve_mcp
+
+    serve_mcp(root)
+    return 0

@@ -1,0 +1,27 @@
+"""Where `instinct` starts. `observe` and `suggest` run at once; every other verb loads the whole command line."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def main() -> int:
+    """Run the command line and return its exit code: 0 fine, 1 findings, 2 known error, 3 bug, 130 interrupted."""
+    arguments = sys.argv[1:]
+    try:
+        if arguments and arguments[0] in ("observe", "suggest") and "_INSTINCT_COMPLETE" not in os.environ:
+            from instinct_git.faces import quick
+
+            code = quick.run(arguments[0], arguments[1:])
+            if code is not None:
+                return code
+        from instinct_git.faces import cli
+
+        return cli.run(arguments)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The reader (head, less) has seen enough. Python would complain again when it closes stdout.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0

@@ -1,0 +1,225 @@
+"""Results into text. Colours only on a terminal, and never with NO_COLOR."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, is_dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from instinct_git.core.model import Finding
+    from instinct_git.core.report import Explanation, Stats
+    from instinct_git.operations.batches import BatchResult
+    from instinct_git.operations.learning import LearnResult
+    from instinct_git.operations.reading import Pattern, Suggestions
+    from instinct_git.operations.setup import SetUp
+
+_COLOURS = {"rule": "32", "mature": "36", "raw": "2", "faded": "2", "error": "31", "warning": "33", "notice": "2"}
+
+
+def paint(text: str, kind: str) -> str:
+    """Return text in the colour of its kind, where colours are wanted."""
+    wanted = sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+    return f"\x1b[{_COLOURS[kind]}m{text}\x1b[0m" if wanted and kind in _COLOURS else text
+
+
+def json_text(value: Any) -> str:
+    """Return a result as JSON, in one form for all verbs."""
+    return json.dumps(value, ensure_ascii=False, indent=2, default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    if hasattr(value, "_asdict"):
+        return value._asdict()
+    return str(value)
+
+
+def width(text: str) -> int:
+    """Return how many columns a text takes on a terminal (a CJK character takes two)."""
+    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 0 if unicodedata.combining(char) else 1 for char in text)
+
+
+def pad(text: str, columns: int) -> str:
+    """Return text filled up to a number of columns."""
+    return text + " " * max(0, columns - width(text))
+
+
+def clean(text: str) -> str:
+    """Return one line without control characters: what comes from files must not drive the terminal."""
+    return "".join(char if char.isprintable() else " " for char in text)
+
+
+def table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return rows as aligned lines; the last column is left as it is."""
+    if not rows:
+        return []
+    widths = [max(width(row[i]) for row in rows) for i in range(len(rows[0]) - 1)]
+    return ["  ".join([*(pad(cell, w) for cell, w in zip(row, widths, strict=False)), row[-1]]).rstrip() for row in rows]
+
+
+def suggestion_lines(found: Suggestions) -> list[str]:
+    """Return the suggestions, one a line, and their number."""
+    keys = max((width(one.pattern) for one in found.patterns), default=0)
+    lines = []
+    for one in found.patterns:
+        level = paint(pad(f"[{one.level}]", 8), one.level)
+        lines.append(
+            f"{pad(one.pattern, keys)}    {pad(f'conf={one.confidence}', 8)} {level}  {one.category}  — {clean(one.words)}"
+        )
+    count = len(found.patterns)
+    lines.append(f"# {count} suggestion{'' if count == 1 else 's'}")
+    if found.left_out:
+        lines.append(f"# {len(found.left_out)} more left out (budget {found.budget} tokens)")
+    return lines
+
+
+def pattern_lines(patterns: Iterable[Pattern], *, because: bool = False) -> list[str]:
+    """Return patterns as a table."""
+    rows = []
+    for one in patterns:
+        number = str(one.confidence) if one.live == one.confidence else f"{one.confidence} (live {one.live})"
+        mark = "" if one.status == "active" else f" {one.status}"
+        origin = f"  ({one.because})" if because and one.because else ""
+        rows.append((one.pattern, number, f"[{one.level}{mark}]", one.category, clean(one.words) + origin))
+    return table(rows)
+
+
+def show_lines(one: Pattern, body: str) -> list[str]:
+    """Return one pattern, a field a line."""
+    fields = [
+        ("pattern", one.pattern), ("title", clean(one.title)), ("description", clean(one.description)),
+        ("category", one.category), ("confidence", str(one.confidence)), ("live", str(one.live)), ("level", one.level),
+        ("status", one.status), ("first seen", one.first_seen), ("last seen", one.last_seen),
+        ("sources", ", ".join(one.sources)), ("tags", ", ".join(one.tags)), ("scope", one.scope),
+        ("path", one.path or "(no batch has made a file yet)"),
+    ]  # fmt: skip
+    lines = [f"{pad(name + ':', 13)}{value}" for name, value in fields if value]
+    if one.metadata:
+        lines.append(f"{pad('metadata:', 13)}{json.dumps(one.metadata, ensure_ascii=False)}")
+    return lines + (["", *body.strip().split("\n")] if body.strip() else [])
+
+
+def batch_lines(done: BatchResult) -> list[str]:
+    """Return what a batch did, in the words every batch uses."""
+    if done.verb == "record" and done.dry_run:
+        return [*done.published.splitlines(), f"# would publish {done.recorded} pieces of evidence", *_notices(done)]
+    lines = []
+    if done.dry_run:
+        lines += [f"would write {path}" for path in done.files]
+    for one in done.moved:
+        before = "new" if one.before is None else str(one.before)
+        level = "faded" if one.after <= 0 else one.level
+        lines.append(f"{one.key}  {before} -> {one.after}  {level}")
+    lines += [f"{key}  gone (faded for a week or more)" for key in done.faded]
+    if done.verb == "record":
+        lines.append(f"Recorded: {done.recorded}")
+    else:
+        if done.verb == "decay":
+            lines.append(f"Decayed: {done.decayed}")
+        lines += [
+            f"Promoted to mature: {done.promoted_to_mature}",
+            f"Promoted to rule: {done.promoted_to_rule}",
+            f"Total instincts: {done.total}",
+        ]
+    if done.commit:
+        lines.append(f"Commit: {done.commit[:12]}")
+    elif not done.dry_run and not done.files:
+        lines.append("Nothing to commit: everything is up to date")
+    return lines + _notices(done)
+
+
+def _notices(done: BatchResult) -> list[str]:
+    return [f"# {notice}" for notice in done.notices]
+
+
+def setup_lines(done: SetUp) -> list[str]:
+    """Return what `init` wrote and what each file is for."""
+    verb = "would write" if done.dry_run else "wrote"
+    lines = [f"{verb} {path}  ({meaning})" for path, meaning in done.written]
+    if done.kept:
+        lines.append(f"kept {len(done.kept)} files that were there")
+    lines.append(f"{'A private' if done.scope == 'private' else 'A'} memory in {done.root}; nothing else was touched.")
+    lines.append(f"consolidate: {done.consolidate}  ({' '.join(done.why.replace(chr(10) + '# ', ' ').split())})")
+    if not done.in_git:
+        lines.append("This is no git repository: batches write files and commit nothing.")
+    lines.append("Next: instinct observe \"seq:lint->fix->test\"; the first batch commits these files too.")
+    return lines
+
+
+def learn_lines(done: LearnResult) -> list[str]:
+    """Return what was learned."""
+    rows = [(one.key, f"x{one.support}", f"{one.sessions} session{'' if one.sessions == 1 else 's'}",
+             f"+{one.new}" if one.new else "known", clean(one.title)) for one in done.patterns]  # fmt: skip
+    lines = table(rows)
+    verb = "would be" if done.dry_run else "are"
+    lines.append(f"# {done.calls} tool calls in {done.sessions} sessions; {done.new} observations {verb} new")
+    if done.skipped:
+        lines.append("# lines not used: " + ", ".join(f"{reason} {n}" for reason, n in sorted(done.skipped.items())))
+    return lines
+
+
+def explain_lines(one: Explanation) -> list[str]:
+    """Return the evidence of a pattern in fold order, with the running number."""
+    lines = [f"{one.pattern}  confidence {one.confidence}, live {one.live}  [{one.level}]"]
+    rows = []
+    for line in one.lines:
+        delta = "capped" if line.capped else f"{line.delta:+d}"
+        told = "; ".join(part for part in (line.note, f"reaches {line.passed}" if line.passed else "") if part)
+        session = f"session {line.session}" if line.session else ""
+        rows.append((line.day, line.id, line.kind, line.source or "-", session, delta, f"= {line.confidence}", line.where, clean(told)))
+    lines += ["  " + row for row in table(rows)]
+    if one.offset:
+        lines.append(f"  {one.offset:+d} by hand in the file")
+    lines += [f"  retracted: {evidence_id}" for evidence_id in one.retracted]
+    lines.append(f"# {one.missing}")
+    return lines + [f"# {notice}" for notice in one.notices]
+
+
+def stats_lines(one: Stats) -> list[str]:
+    """Return the memory in numbers."""
+
+    def counts(values: Any) -> str:
+        return ", ".join(f"{name} {number}" for name, number in values.items() if number) or "none"
+
+    lines = [
+        f"memory:      {one.root} ({one.scope})",
+        f"patterns:    {one.patterns} ({counts(one.by_level)})",
+        f"categories:  {counts(one.by_category)}",
+        f"evidence:    {one.evidence} ({counts(one.by_kind)})",
+        f"sources:     {counts(one.by_source)}",
+        f"waiting:     {one.in_inbox} in the inbox" + (f" since {one.inbox_since}" if one.inbox_since else "")
+        + f", {one.in_observations} recorded and not folded",
+    ]  # fmt: skip
+    if one.next_step:
+        lines.append(f"next:        {one.next_step}")
+    if one.removed_by_person:
+        lines.append(f"deleted:     {one.removed_by_person} by a person, kept away")
+    if one.unreadable:
+        lines.append(f"unreadable:  {one.unreadable} pattern files (`instinct check`)")
+    return lines
+
+
+def finding_lines(findings: Sequence[Finding]) -> list[str]:
+    """Return findings as path:line: severity: message, and their number."""
+    lines = []
+    for one in findings:
+        place = f"{one.path}:{one.line}" if one.line else one.path
+        lines.append(f"{place}: {paint(one.severity, one.severity)}: {clean(one.message)} [{one.rule}]")
+    errors = sum(one.severity == "error" for one in findings)
+    others = len(findings) - errors
+    lines.append(f"# {errors} error{'' if errors == 1 else 's'}, {others} other finding{'' if others == 1 else 's'}")
+    return lines
+
+
+def rules_markdown(patterns: Sequence[Pattern]) -> list[str]:
+    """Return the rules as a Markdown list that any agent can read."""
+    lines = ["# Rules", ""]
+    for one in patterns:
+        lines.append(f"- {clean(one.words)} (`{one.pattern}`, {one.confidence} x)")
+    return lines if patterns else ["# Rules", "", "No pattern is a rule yet."]

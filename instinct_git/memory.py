@@ -1,0 +1,265 @@
+"""class Memory: every verb. Open this first.
+
+A verb reads files, plans purely, applies once, commits once. Nothing here prints, prompts or reads the clock but
+through `now`. Imports happen inside the verbs, so that observing pays for nothing it does not need.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from instinct_git.errors import InstinctError
+from instinct_git.operations.workspace import Workspace
+from instinct_git.storage import files
+
+if TYPE_CHECKING:
+    from instinct_git.core.model import Finding
+    from instinct_git.core.report import Explanation, Stats
+    from instinct_git.operations.batches import BatchResult
+    from instinct_git.operations.learning import LearnResult
+    from instinct_git.operations.observing import Draft, Observed
+    from instinct_git.operations.proposing import Proposal
+    from instinct_git.operations.reading import Pattern, Suggestions
+    from instinct_git.operations.setup import SetUp
+    from instinct_git.storage.config import Config
+    from instinct_git.storage.git import Commit
+
+
+List = list  # Memory has a method of that name, which would hide the type from its own annotations
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Memory:
+    """A repository's memory (or the user's global one, where there is none).
+
+    `path` is any folder of the project (default: the current one), `home` replaces $INSTINCT_HOME, `scope="global"`
+    opens the user's own memory, `now` is the clock (UTC). Raises InstinctError for everything a person can mend.
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None = None, *, home: str | os.PathLike[str] | None = None,
+                 scope: str | None = None, now: Callable[[], datetime] | None = None) -> None:  # fmt: skip
+        base = files.instinct_home(home)
+        self._folder = Path(path if path is not None else os.getcwd()).absolute()
+        if scope not in (None, files.GLOBAL):
+            raise InstinctError(f"a memory cannot be opened by the scope {scope!r}", 'scope is None or "global"')
+        self._now = now or _utc_now
+        place = files.at(base / files.GLOBAL, files.GLOBAL, base) if scope else files.locate(self._folder, base)
+        self._space = Workspace(place, self._now)
+
+    def __enter__(self) -> Memory:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Nothing is kept open between calls; the method exists so that a memory can be used like a file."""
+
+    @property
+    def root(self) -> Path:
+        """The folder that holds `.instinct/`."""
+        return self._space.place.root
+
+    @property
+    def scope(self) -> str:
+        """project, private, global or shared."""
+        return self._space.place.scope
+
+    @property
+    def fell_back(self) -> bool:
+        """True when there is no memory here and the user's global one is used instead."""
+        return self._space.place.fell_back
+
+    def _layers(self) -> List[Workspace]:
+        """This memory, then the user's global one."""
+        place = self._space.place
+        layers = [self._space]
+        if place.scope != files.GLOBAL and files.is_memory(place.home / files.GLOBAL):
+            layers.append(Workspace(files.at(place.home / files.GLOBAL, files.GLOBAL, place.home), self._now))
+        return layers
+
+    # -- set up ------------------------------------------------------------------------------------------------------
+
+    def init(self, *, private: bool = False, dry_run: bool = False) -> SetUp:
+        """Write `.instinct/` for the project around `path`; with `private`, into $INSTINCT_HOME instead."""
+        from instinct_git.operations import setup
+
+        done = setup.init(self._space, self._folder, private=private, dry_run=dry_run)
+        if not dry_run:
+            self._space = Workspace(files.locate(self._folder, self._space.place.home), self._now)
+        return done
+
+    def config(self) -> Config:
+        """Return all settings with their values."""
+        return self._space.config()
+
+    def configure(self, name: str, value: str, *, user: bool = False) -> None:
+        """Set one setting in the memory's config, or with `user` in the user's own."""
+        from instinct_git.storage import config
+
+        place = self._space.place
+        config.change(place.home / "config.yaml" if user else place.root / ".instinct" / "config.yaml", name, value)
+
+    # -- teach -------------------------------------------------------------------------------------------------------
+
+    def observe(self, key: str, category: str | None = None, source: str = "", session: str | None = None,
+                context: str | None = None, note: str | None = None, *, title: str | None = None,
+                description: str | None = None, metadata: Mapping[str, Any] | None = None) -> Observed:  # fmt: skip
+        """Count one observation: a known key gains 1, a new one starts at 1. Durable when it returns."""
+        from instinct_git.operations.observing import Draft, observe
+
+        draft = Draft(key, category, source, session, context, note, title, description, metadata)
+        return observe(self._space, [draft])[0]
+
+    def observe_many(self, drafts: Sequence[Draft]) -> List[Observed]:
+        """Count many observations in one write; all, or none when one is wrong."""
+        from instinct_git.operations.observing import observe
+
+        return observe(self._space, drafts)
+
+    def learn(self, paths: Iterable[str | os.PathLike[str]], *, dry_run: bool = False) -> LearnResult:
+        """Learn from agents' transcripts (files or folders)."""
+        from instinct_git.operations.learning import learn
+
+        return learn(self._space, [Path(path) for path in paths], dry_run=dry_run)
+
+    def adjust(self, key: str, by: int, *, why: str | None = None, source: str = "") -> Observed:
+        """Add `by` to a pattern's confidence as evidence of its own: exact in every merge, unlike an edit by hand."""
+        from instinct_git.operations.observing import Draft, observe
+
+        if not -1000 <= by <= 1000 or by == 0:
+            raise InstinctError(f"cannot adjust by {by}", "give a whole number from -1000 to 1000, not 0")
+        known = {one.pattern for one in self.list(scope=self.scope)}
+        from instinct_git.core.keys import normalise_key
+        from instinct_git.errors import UnknownPattern
+        from instinct_git.operations.workspace import near
+
+        if normalise_key(key) not in known:
+            raise UnknownPattern(f"there is no pattern {key!r}", near(key, known))
+        return observe(self._space, [Draft(key, source=source, note=why, kind="adjusted", extra={"n": by})])[0]
+
+    def retire(self, key: str, *, commit: bool = True) -> str:
+        """Say no to a pattern for good: it stays, silent. Returns the commit's id (empty without a commit)."""
+        from instinct_git.operations.editing import retire
+
+        return retire(self._space, key, commit=commit)
+
+    def restore(self, key: str, *, commit: bool = True) -> str:
+        """Take a retirement back, or bring back a pattern whose file was deleted. Returns the commit's id."""
+        from instinct_git.operations.editing import restore
+
+        return restore(self._space, key, commit=commit)
+
+    # -- batches -----------------------------------------------------------------------------------------------------
+
+    def record(self, *, dry_run: bool = False, no_commit: bool = False) -> BatchResult:
+        """Commit the inbox's evidence without folding it; `no_commit` only writes the file."""
+        from instinct_git.operations.batches import run
+
+        return run(self._space, "record", dry_run=dry_run, no_commit=no_commit)
+
+    def consolidate(self, *, dry_run: bool = False, here: bool = False) -> BatchResult:
+        """Fold all evidence into the patterns, in one commit. `here` overrides `consolidate: default-branch`."""
+        from instinct_git.operations.batches import run
+
+        return self._batch(run, "consolidate", dry_run=dry_run, here=here)
+
+    def decay(self, days_inactive: int | None = None, *, dry_run: bool = False, here: bool = False) -> BatchResult:
+        """Take 1 from patterns not seen for `days_inactive` days (default: config, 90), once per ISO week."""
+        from instinct_git.operations.batches import run
+
+        return self._batch(run, "decay", dry_run=dry_run, here=here, days=days_inactive)
+
+    def _batch(self, run: Callable[..., BatchResult], verb: str, **options: Any) -> BatchResult:
+        done = run(self._space, verb, **options)
+        if self._space.place.top is None:
+            self._space = self._space.reopened()  # the first batch makes the user's own memories repositories
+        return done
+
+    # -- read --------------------------------------------------------------------------------------------------------
+
+    def list(self, *, category: str | None = None, level: str | None = None, min_confidence: int | None = None,
+             source: str | None = None, scope: str | None = None) -> List[Pattern]:  # fmt: skip
+        """Return patterns, strongest first, what only waits in the inbox included."""
+        from instinct_git.operations.reading import listed
+
+        return listed(self._layers(), category=category, level=level, min_confidence=min_confidence, source=source,
+                      scope=scope)  # fmt: skip
+
+    def show(self, key: str) -> Pattern:
+        """Return one pattern. Raises UnknownPattern, whose hint names near keys."""
+        from instinct_git.operations.reading import show
+
+        return show(self._layers(), key)[0]
+
+    def body(self, key: str) -> str:
+        """Return the free text of a pattern's file."""
+        from instinct_git.operations.reading import show
+
+        return show(self._layers(), key)[1]
+
+    def search(self, query: str, limit: int = 20) -> List[Pattern]:
+        """Return the patterns that match a query (words, a part of a key, Chinese too), best first."""
+        from instinct_git.operations.reading import search
+
+        return search(self._layers(), query, limit)
+
+    def suggest(self, limit: int | None = None, *, budget: int | None = None) -> List[Pattern]:
+        """Return what an agent is told: mature patterns and rules within the token budget, strongest first."""
+        return [*self.suggestions(limit, budget=budget).patterns]
+
+    def suggestions(self, limit: int | None = None, *, budget: int | None = None) -> Suggestions:
+        """Return the suggestions with what the budget left out."""
+        from instinct_git.operations.reading import suggest
+
+        return suggest(self._layers(), limit=limit, budget=budget)
+
+    def explain(self, key: str) -> Explanation:
+        """Return every piece of evidence of a pattern with the running confidence."""
+        from instinct_git.operations.reading import explain
+
+        return explain(self._space, key)  # type: ignore[no-any-return]
+
+    def history(self, key: str, limit: int = 0) -> List[Commit]:
+        """Return the commits that changed a pattern, newest first."""
+        from instinct_git.operations.reading import history
+
+        return history(self._space, key, limit)
+
+    def stats(self) -> Stats:
+        """Return the memory in numbers."""
+        from instinct_git.operations.reading import stats
+
+        return stats(self._space)  # type: ignore[no-any-return]
+
+    def check(self) -> List[Finding]:
+        """Verify the working tree; a finding of severity `error` means that something is wrong."""
+        from instinct_git.operations.reading import check
+
+        return check(self._space)
+
+    def export_rules(self) -> List[Pattern]:
+        """Return the active rules (confidence 10 and more by default)."""
+        from instinct_git.operations.reading import export_rules
+
+        return export_rules(self._layers())
+
+    # -- promote -----------------------------------------------------------------------------------------------------
+
+    def propose(self, key: str, *, name: str = "", dry_run: bool = False) -> Proposal:
+        """Propose a pattern as a skill on a branch of its own; a person decides."""
+        from instinct_git.operations.proposing import propose
+
+        return propose(self._space, key, name=name, dry_run=dry_run)
+
+
+InstinctStore = Memory
+"""The same class, for people who come from instinct."""

@@ -1,0 +1,152 @@
+"""The batches: record, consolidate and decay. Each is exactly one commit, or a plan when only asked to show it."""
+
+from __future__ import annotations
+
+
+from dataclasses import dataclass, replace
+
+from instinct_git.core import consolidate as plans
+from instinct_git.core.model import Batch, Moved
+from instinct_git.core.report import commit_message
+from instinct_git.errors import InstinctError
+from instinct_git.operations.setup import scaffold, scaffolding
+from instinct_git.operations.workspace import Workspace, refuse_secrets
+from instinct_git.storage import config, inbox, store
+from instinct_git.storage.git import Repository, init_repository
+
+
+@dataclass(frozen=True, slots=True)
+class BatchResult:
+    """What a batch did, or would do."""
+
+    verb: str
+    """What was really done: record where the policy allows no more on this branch."""
+    commit: str
+    """The commit's id; empty: nothing to do, a dry run, `--no-commit`, or no git repository."""
+    promoted_to_mature: int
+    promoted_to_rule: int
+    total: int
+    """Patterns after the batch."""
+    folded: int
+    recorded: int
+    decayed: int
+    faded: tuple[str, ...]
+    moved: tuple[Moved, ...]
+    removed_by_person: tuple[str, ...]
+    files: tuple[str, ...]
+    """Paths the batch writes or removes."""
+    notices: tuple[str, ...]
+    published: str = ""
+    """The evidence lines that a dry run of record would publish."""
+    dry_run: bool = False
+
+
+def run(space: Workspace, verb: str, *, dry_run: bool = False, here: bool = False, no_commit: bool = False,
+        days: int | None = None) -> BatchResult:  # fmt: skip
+    """Run one batch under this clone's lock: read, plan, write, commit, then empty the inbox."""
+    if not space.place.exists():
+        if space.place.scope != "global":
+            raise InstinctError(f"{space.place.root} has no memory", "run `instinct init` there first")
+        if not dry_run:
+            scaffold(space.place, config.ANYWHERE, "A memory of your own: one author.")
+    if days is not None and days < 0:
+        raise InstinctError(f"--days {days} is negative", "give the days without use, 90 by default")
+    if dry_run:
+        batch, _, published = _plan(space, verb, None if space.place.top is None else space.repository(), here, days)
+        return _result(batch, "", published=published, dry_run=True)
+    if space.place.top is None and space.place.scope in ("global", "private", "shared") and not no_commit:
+        init_repository(space.place.root)
+        space = space.reopened()
+    with store.batch_lock(space.place):
+        return _locked(space, verb, here=here, no_commit=no_commit, days=days)
+
+
+def _locked(space: Workspace, verb: str, *, here: bool, no_commit: bool, days: int | None) -> BatchResult:
+    repository = space.repository()
+    committing = None if no_commit else repository
+    if committing is not None:
+        committing.refuse_if_busy()
+        committing.refuse_without_identity()
+        store.settle_recorded(space.place, committing, _default_revision(space, committing))
+    batch, waiting, _ = _plan(space, verb, repository, here, days)
+    sha = _commit(space, batch, committing)
+    store.drain(space.place, waiting, batch.container, sha)
+    if space.place.top is None:
+        batch = replace(batch, notices=(*batch.notices, "no git repository here: the files are written, nothing is committed"))
+    bad = tuple(f"{path}: line {line.line} cannot be read ({line.reason})" for path, line in waiting.bad)
+    return _result(replace(batch, notices=(*batch.notices, *bad)), sha)
+
+
+def _default_revision(space: Workspace, repository: Repository) -> str:
+    return repository.default_branch(space.config()["default_branch"])[1]
+
+
+def _plan(
+    space: Workspace, verb: str, repository: Repository | None, here: bool, days: int | None
+) -> tuple[Batch, inbox.Waiting, str]:
+    settings = space.config()
+    book, waiting = space.read()
+    stem = inbox.new_stem(space.day())
+    notices: tuple[str, ...] = ()
+    if verb != "record" and repository is not None and settings["consolidate"] == config.DEFAULT_BRANCH and not here:
+        current, (default, _) = repository.branch(), repository.default_branch(settings["default_branch"])
+        if current != default:
+            verb, notices = "record", (
+                f"policy `consolidate: default-branch`: on {current or 'a detached HEAD'} the evidence is only recorded; "
+                f"{'decay' if days is not None else 'consolidate'} on {default} after the merge folds it (--here does it now)",
+            )  # fmt: skip
+    today = space.now().date()
+    if verb == "record":
+        batch = plans.plan_record(book, stem, share_notes=settings["share_notes"])
+    elif verb == "decay":
+        batch = plans.plan_decay(book, settings.policy, stem, today, settings.policy.decay_days if days is None else days)
+    else:
+        batch = plans.plan_consolidate(book, settings.policy, stem, today)
+    published = ""
+    if verb == "record" and batch.changes and batch.changes[0].content is not None:
+        published = batch.changes[0].content.decode("utf-8")
+    notices += tuple(
+        f"{path}: line {line.line} cannot be read ({line.reason}); the file is left alone"
+        for path, lines in book.bad_lines.items() for line in lines
+    )  # fmt: skip
+    return replace(batch, notices=(*batch.notices, *notices)), waiting, published
+
+
+def _commit(space: Workspace, batch: Batch, repository: Repository | None) -> str:
+    prepared = store.prepare(space.place, batch, list(scaffolding()), repository)
+    refuse_secrets((path, c.decode("utf-8", "replace")) for path, c in prepared.contents.items() if c is not None)
+    extra = [path for path in prepared.contents if path not in {change.path for change in batch.changes}]
+    if not batch.subject and not extra:
+        return ""
+    return store.apply(space.place, prepared, repository, commit_message(batch, extra))
+
+
+def _result(batch: Batch, sha: str, *, published: str = "", dry_run: bool = False) -> BatchResult:
+    skipped = tuple(f"{f.path}{f':{f.line}' if f.line else ''}: {f.message}; left alone" for f in batch.skipped)
+    removed = tuple(
+        f"{key}: its file was deleted by a person and stays away (`instinct restore` brings it back)"
+        for key in batch.removed_by_person
+    )
+    return BatchResult(
+        batch.verb, sha, batch.promoted_to_mature, batch.promoted_to_rule, batch.total, batch.folded, batch.recorded,
+        sum(m.before is not None and m.after < m.before for m in batch.moved) if batch.verb == "decay" else 0,
+        batch.faded, batch.moved, batch.removed_by_person, tuple(change.path for change in batch.changes),
+        (*batch.notices, *skipped, *removed), published, dry_run,
+    )  # fmt: skip
+
+
+def change_file(space: Workspace, path: str, text: str, subject: str, *, commit: bool = True) -> str:
+    """Write one pattern file for a person's verb (retire, restore) and commit exactly that file."""
+    from instinct_git.core.model import Change
+
+    refuse_secrets([(path, text)])
+    repository = space.repository() if commit else None
+    with store.batch_lock(space.place):
+        if repository is not None:
+            repository.refuse_if_busy()
+            repository.refuse_without_identity()
+        batch = Batch("edit", subject=subject, changes=(Change(path, text.encode("utf-8")),))
+        prepared = store.Prepared(batch, {path: text.encode("utf-8")})
+        return store.apply(space.place, prepared, repository, commit_message(batch, []))
+
+

@@ -1,0 +1,54 @@
+"""A person's verbs on one pattern file: retire and restore. One file, one commit."""
+
+from __future__ import annotations
+
+from instinct_git.core.consolidate import Book, removed_by_person
+from instinct_git.core.document import MachineLines, new_text, with_field
+from instinct_git.core.keys import category_of, normalise_key, split_key
+from instinct_git.core.model import ACTIVE, RETIRED, Tally
+from instinct_git.errors import InstinctError, UnknownPattern
+from instinct_git.operations.batches import change_file
+from instinct_git.operations.workspace import Workspace, near
+
+
+def retire(space: Workspace, key: str, *, commit: bool = True) -> str:
+    """Set a pattern's status to retired and commit the file. Its evidence goes on being counted, silently."""
+    key = normalise_key(key)
+    book, _ = space.read()
+    pattern = book.files.get(key)
+    if pattern is None:
+        _refuse_unknown(book, key)
+        raise UnknownPattern(f"{key!r} has no file yet", "run `instinct consolidate` first, then retire it")
+    if pattern.status == RETIRED:
+        raise InstinctError(f"{key!r} is retired already", "`instinct restore` takes it back")
+    text = with_field(pattern.text, "status", RETIRED, pattern.path)
+    return change_file(space, pattern.path, text, f"instinct: retire {key}", commit=commit)
+
+
+def restore(space: Workspace, key: str, *, commit: bool = True) -> str:
+    """Make a retired pattern active again, or write the file that a person deleted anew, and commit it."""
+    key = normalise_key(key)
+    book, _ = space.read()
+    pattern = book.files.get(key)
+    if pattern is not None:
+        if pattern.status == ACTIVE:
+            raise InstinctError(f"{key!r} is active", "there is nothing to restore")
+        text = with_field(pattern.text, "status", ACTIVE, pattern.path)
+        return change_file(space, pattern.path, text, f"instinct: restore {key}", commit=commit)
+    _refuse_unknown(book, key)
+    policy = space.config().policy
+    tally = book.tallies(policy).get(key, Tally())
+    path = book.free_path(key)
+    if not removed_by_person(book, key, tally) or tally.total == 0 or path is None:
+        raise InstinctError(f"{key!r} was not deleted by a person", "`instinct consolidate` brings it up to date")
+    category = category_of(key, (tally.category or None) if split_key(key)[0] == "other" else None)
+    machine = MachineLines(
+        key, category, tally.total, tally.total, policy.level(tally.total), tally.first_seen, tally.last_seen, tally.sources
+    )
+    text = new_text(machine, title=tally.title, description=tally.description, metadata=tally.metadata)
+    return change_file(space, path, text, f"instinct: restore {key}", commit=commit)
+
+
+def _refuse_unknown(book: Book, key: str) -> None:
+    if key not in book.groups:
+        raise UnknownPattern(f"there is no pattern {key!r}", near(key, book.files.keys() | book.groups.keys()))

@@ -1,0 +1,137 @@
+"""`propose`: a branch with a SKILL.md that a person reviews. Nothing in the user's tree, index or HEAD moves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from instinct_git.core import proposal
+from instinct_git.core.confidence import fold_one, group
+from instinct_git.core.consolidate import Book, Snapshot
+from instinct_git.core.document import MachineLines, with_machine_lines
+from instinct_git.core.evidence import LEDGER, OBSERVATIONS, dump_ledger
+from instinct_git.core.keys import normalise_key
+from instinct_git.core.model import PatternFile, Policy
+from instinct_git.errors import InstinctError, NotInGit, UnknownPattern
+from instinct_git.operations.setup import scaffolding
+from instinct_git.operations.workspace import Workspace, near, refuse_secrets
+from instinct_git.storage import inbox
+from instinct_git.storage.git import Repository
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A proposal made, or shown by a dry run."""
+
+    pattern: str
+    name: str
+    branch: str
+    base: str
+    """Revision that the branch starts from."""
+    commit: str
+    """Empty in a dry run."""
+    files: tuple[str, ...]
+    text: str
+    """The SKILL.md."""
+    review: tuple[str, ...]
+    notices: tuple[str, ...] = ()
+    dry_run: bool = False
+
+
+def propose(space: Workspace, key: str, *, name: str = "", dry_run: bool = False) -> Proposal:
+    """Propose a pattern as a skill, on a new branch from the default branch's tip."""
+    repository = space.repository()
+    if repository is None:
+        raise NotInGit("a proposal is a branch, and there is no git repository here", "run `git init` there first")
+    key = normalise_key(key)
+    book, _ = space.read()
+    pattern = book.files.get(key)
+    if pattern is None:
+        if key in book.groups:
+            raise UnknownPattern(f"{key!r} has no file yet", "run `instinct consolidate` first")
+        raise UnknownPattern(f"there is no pattern {key!r}", near(key, book.files))
+    chosen = proposal.skill_name(key, name)
+    branch = f"instinct/skill/{chosen}"
+    _, revision = repository.default_branch(space.config()["default_branch"])
+    base = repository.commit_of(revision)
+    if not base:
+        raise InstinctError("the default branch has no commit yet", "make the first commit, then propose again")
+    _refuse_existing(repository, branch, chosen, base)
+    files, skill, pattern = _files(space, repository, base, book, pattern, chosen)
+    base_name = revision.removeprefix("refs/heads/").removeprefix("refs/remotes/")
+    review = tuple(proposal.review_words(branch, base_name, sorted(files)))
+    notices = _notices(pattern, space.config().policy)
+    sha = ""
+    if not dry_run:
+        refuse_secrets((path, content.decode("utf-8", "replace")) for path, content in files.items())
+        repository.refuse_without_identity()
+        sha = repository.commit_on(branch, base, files, _message(pattern, chosen))
+    return Proposal(key, chosen, branch, base_name, sha, tuple(sorted(files)), skill.text, review, notices, dry_run)
+
+
+def _refuse_existing(repository: Repository, branch: str, name: str, base: str) -> None:
+    if repository.commit_of(f"refs/heads/{branch}"):
+        raise InstinctError(
+            f"the branch {branch} exists: this skill is proposed already",
+            f"review it, or delete it (`git branch -D {branch}`) and propose again; --name takes another name",
+        )
+    if f"skills/{name}/SKILL.md" in repository.files_at(base, "skills"):
+        raise InstinctError(f"skills/{name}/SKILL.md is approved already", "edit it in a pull request, or use --name")
+
+
+def _files(
+    space: Workspace, repository: Repository, base: str, book: Book, pattern: PatternFile, name: str
+) -> tuple[dict[str, bytes], proposal.Skill, PatternFile]:
+    """Return the proposal's files: the skill, and of the pattern's own files what the base does not have yet.
+
+    Evidence travels in a new container with this pattern's ids alone: a whole container would bring other patterns'
+    evidence to the default branch without their files.
+    """
+    from dataclasses import replace
+
+    at_base = repository.files_at(base, ".instinct")
+    wanted = {p: b for p, b in at_base.items() if p.startswith((OBSERVATIONS, LEDGER)) and p.endswith(".jsonl")}
+    contents = repository.blobs(wanted.values())
+    there = Book(Snapshot(ledger={path: contents[blob] for path, blob in wanted.items()}))
+    members = [one for one in book.groups.get(pattern.key, ()) if one.id in book.tree_ids]
+    missing = [one for one in members if one.id not in there.everything]
+    together = group([*there.everything, *missing]).get(pattern.key, [])
+    policy = space.config().policy
+    tally = fold_one(together, policy)
+    confidence = pattern.offset + tally.total
+    machine = MachineLines(
+        pattern.key, pattern.category, confidence, tally.total, policy.level(confidence),
+        tally.first_seen or pattern.first_seen, tally.last_seen or pattern.last_seen, tally.sources or pattern.sources,
+    )  # fmt: skip
+    text = with_machine_lines(pattern.text, machine, pattern.path)
+    pattern = replace(pattern, confidence=confidence, counted=tally.total, level=machine.level)
+    sessions = len({(one.by, one.s) for one in together if one.s})
+    skill = proposal.skill(pattern, tally, sessions, name)
+    files = {skill.path: skill.text.encode("utf-8")}
+    if _blob_text(repository, at_base.get(pattern.path)) != text:
+        files[pattern.path] = text.encode("utf-8", "surrogateescape")
+    if missing:
+        files[f"{LEDGER}{inbox.new_stem(space.day())}.jsonl"] = dump_ledger(missing)
+    for path, (content, _) in scaffolding().items():
+        if path not in at_base and (missing or pattern.path in files):
+            file = space.place.root / path
+            files[path] = file.read_bytes() if file.is_file() else content.encode("utf-8")
+    return files, skill, pattern
+
+
+def _blob_text(repository: Repository, blob: str | None) -> str | None:
+    return None if blob is None else repository.blobs([blob])[blob].decode("utf-8", "surrogateescape")
+
+
+def _notices(pattern: PatternFile, policy: Policy) -> tuple[str, ...]:
+    if pattern.confidence < policy.mature:
+        return (f"this pattern is still raw: confidence {pattern.confidence} of {policy.mature}",)
+    return ()
+
+
+def _message(pattern: PatternFile, name: str) -> str:
+    return (
+        f"instinct: propose skill {name}\n\n"
+        f"{pattern.key}  confidence {pattern.confidence}  {pattern.level}\n"
+        "A person decides: merging this branch approves the skill, deleting it declines.\n\n"
+        f"Instinct-Batch: propose\nInstinct-Format: 1\nInstinct-Pattern: {pattern.key}\n"
+    )

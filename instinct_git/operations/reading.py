@@ -1,0 +1,324 @@
+"""The reading verbs: list, show, search, suggest, explain, history, stats, check, export. They write only caches."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from instinct_git.core import ranking
+from instinct_git.core.keys import CATEGORIES, category_of, describe, normalise_key, pattern_path
+from instinct_git.core.model import FADED, LEVELS, RULE, Finding, PatternFile, Tally
+from instinct_git.errors import InstinctError, InvalidDocument, UnknownPattern
+from instinct_git.operations.workspace import Workspace, near
+from instinct_git.storage import config, index
+
+SCOPES = ("project", "private", "global", "shared")
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A pattern as the reading verbs give it."""
+
+    pattern: str
+    """The key."""
+    category: str
+    confidence: int
+    """As committed; 0 where no batch has made a file yet."""
+    live: int
+    """With everything that waits."""
+    level: str
+    """raw, mature or rule, as the last batch set it; faded at 0 and below."""
+    title: str
+    description: str
+    first_seen: str
+    last_seen: str
+    sources: tuple[str, ...]
+    status: str
+    scope: str
+    path: str | None
+    """Path of its file below the memory's root; None: no batch has made one yet."""
+    candidate: Mapping[str, Any] | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    tags: tuple[str, ...] = ()
+    because: str = ""
+    """Why a search found it, or where a suggestion comes from."""
+
+    @property
+    def key(self) -> str:
+        """The key, under its other name."""
+        return self.pattern
+
+    @property
+    def words(self) -> str:
+        """The advice in words: the title, else what the key says."""
+        return self.title or self.description or describe(self.pattern)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the pattern as plain data."""
+        data = asdict(self)
+        if not self.because:
+            data.pop("because")
+        return data
+
+
+def _pattern(file: PatternFile, live: int, scope: str) -> Pattern:
+    level = FADED if file.confidence <= 0 else file.level or LEVELS[0]
+    return Pattern(
+        file.key, file.category, file.confidence, live, level, file.title, file.description, file.first_seen,
+        file.last_seen, file.sources, file.status, scope, file.path, None, file.metadata, file.tags,
+    )  # fmt: skip
+
+
+def _waiting_pattern(key: str, tally: Tally, scope: str) -> Pattern:
+    category = category_of(key) if key.partition(":")[0] in config_prefixes() else category_of(key, tally.category or None)
+    return Pattern(
+        key, category, 0, tally.total, LEVELS[0], tally.title, tally.description, tally.first_seen, tally.last_seen,
+        tally.sources, "active", scope, None, None, tally.metadata,
+    )  # fmt: skip
+
+
+def config_prefixes() -> tuple[str, ...]:
+    """Return the known key prefixes."""
+    from instinct_git.core.keys import PREFIXES
+
+    return tuple(PREFIXES)
+
+
+def all_patterns(space: Workspace) -> list[Pattern]:
+    """Return every pattern of one memory with its live confidence, those that only wait in the inbox included."""
+    from instinct_git.core.consolidate import removed_by_person
+
+    if not space.place.exists() and space.place.common_dir is None and not space.place.root.is_dir():
+        return []
+    book, _ = space.read()
+    tallies = book.tallies(space.config().policy)
+    found = []
+    for key, file in book.files.items():
+        found.append(_pattern(file, file.offset + tallies.get(key, Tally()).total, space.place.scope))
+    for key, tally in tallies.items():
+        if key not in book.files and tally.total > 0 and not removed_by_person(book, key, tally):
+            found.append(_waiting_pattern(key, tally, space.place.scope))
+    return sorted(found, key=lambda one: (-one.live, one.pattern))
+
+
+def listed(spaces: Sequence[Workspace], *, category: str | None = None, level: str | None = None,
+           min_confidence: int | None = None, source: str | None = None, scope: str | None = None) -> list[Pattern]:  # fmt: skip
+    """Return patterns, strongest first, narrowed by the filters. `min_confidence` looks at the live number."""
+    for name, value, allowed in (
+        ("category", category, CATEGORIES), ("level", level, (*LEVELS, FADED)), ("scope", scope, SCOPES),
+    ):  # fmt: skip
+        if value is not None and value not in allowed:
+            raise InstinctError(f"there is no {name} {value!r}", f"{name}: " + ", ".join(allowed))
+    found = [one for space in spaces if scope in (None, space.place.scope) for one in all_patterns(space)]
+    return [
+        one
+        for one in sorted(found, key=lambda p: (-p.live, p.pattern))
+        if (category is None or one.category == category)
+        and (level is None or one.level == level)
+        and (min_confidence is None or one.live >= min_confidence)
+        and (source is None or source in one.sources)
+    ]
+
+
+def show(spaces: Sequence[Workspace], key: str) -> tuple[Pattern, str]:
+    """Return one pattern and its file's body. Raises UnknownPattern with near keys."""
+    key = normalise_key(key)
+    known: list[str] = []
+    for space in spaces:
+        patterns = all_patterns(space)
+        for one in patterns:
+            if one.pattern == key:
+                return one, _body(space, one)
+        known += [one.pattern for one in patterns]
+    raise UnknownPattern(f"there is no pattern {key!r}", near(key, known))
+
+
+def _body(space: Workspace, pattern: Pattern) -> str:
+    if pattern.path is None:
+        return ""
+    from instinct_git.core.document import parse
+
+    text = (space.place.root / pattern.path).read_bytes().decode("utf-8", "surrogateescape")
+    return parse(text, pattern.path).body
+
+
+def search(spaces: Sequence[Workspace], query: str, limit: int = 20) -> list[Pattern]:
+    """Return the patterns that match, best first, each with what matched."""
+    if not query.strip():
+        raise InstinctError("the query is empty", "give a word, a part of a key or a key")
+    hits: list[tuple[float, Pattern]] = []
+    for space in spaces:
+        book, _ = space.read()
+        tallies = book.tallies(space.config().policy)
+        known = {one.pattern: one for one in all_patterns(space)}
+        files = [book.files.get(key) or _as_file(one) for key, one in known.items()]
+        for file, hit in ranking.rank(query, files):
+            live = known[file.key].live if file.key in known else tallies[file.key].total
+            hits.append((hit.score, replace(known[file.key], because=hit.because, live=live)))
+    hits.sort(key=lambda row: (-row[0], -row[1].live, row[1].pattern))
+    return [one for _, one in hits[: max(limit, 0)]]
+
+
+def _as_file(one: Pattern) -> PatternFile:
+    return PatternFile(
+        "", "", one.pattern, one.category, 0, 0, one.level, title=one.title, description=one.description, tags=one.tags
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestions:
+    """What an agent is told, and what the budget left out."""
+
+    patterns: tuple[Pattern, ...]
+    left_out: tuple[Pattern, ...] = ()
+    budget: int = 0
+    notices: tuple[str, ...] = ()
+
+
+def suggest(spaces: Sequence[Workspace], *, limit: int | None = None, budget: int | None = None) -> Suggestions:
+    """Return the mature patterns and rules, strongest first, within the token budget. Reads the index only."""
+    found: dict[str, tuple[PatternFile, str]] = {}
+    notices: list[str] = []
+    limit_tokens = budget
+    for space in spaces:
+        if limit_tokens is None:
+            limit_tokens = int(space.config()["suggest.budget"])
+        files, broken = index.patterns(space.place)
+        notices += [f"{one.path}: {one.message}" for one in broken]
+        for file in files:
+            if ranking.suggestible(file):
+                found.setdefault(file.key, (file, space.place.scope))  # the nearer memory speaks
+    ordered = sorted(found.values(), key=lambda row: ranking.suggestion_order(row[0]))
+    patterns = [replace(_pattern(file, file.confidence, scope), because=_origin(file, scope)) for file, scope in ordered]
+    kept, left = ranking.within_budget([(one, f"{one.pattern} {one.words}") for one in patterns], limit_tokens or 0)
+    if limit is not None:
+        kept, left = kept[: max(limit, 0)], kept[max(limit, 0) :] + left
+    return Suggestions(tuple(kept), tuple(left), limit_tokens or 0, tuple(notices))
+
+
+def _origin(file: PatternFile, scope: str) -> str:
+    seen = f", seen by {', '.join(file.sources)}" if file.sources else ""
+    return f"{scope}, {file.level}, {file.confidence} x{seen}"
+
+
+def explain(space: Workspace, key: str) -> Any:
+    """Return every piece of evidence of a pattern in fold order with the running sum, and what is missing."""
+    from instinct_git.core import report
+    from instinct_git.core.confidence import fold_one, representatives, retracted
+    from instinct_git.storage import store
+    from instinct_git.core.evidence import EvidenceSet, parse_container
+
+    key = normalise_key(key)
+    book, _ = space.read()
+    policy = space.config().policy
+    stands_for = representatives(list(book.everything)).get(key, key)
+    members, file = book.groups.get(stands_for, []), book.files.get(stands_for)
+    if not members and file is None:
+        raise UnknownPattern(f"there is no pattern {key!r}", near(key, book.files.keys() | book.groups.keys()))
+    noted = EvidenceSet(book.everything)
+    for paths in store.recorded(space.place).values():
+        noted.update(one for path in paths for one in parse_container(path.read_bytes())[0] if one.id in book.everything)
+    members = [one._replace(note=noted.by_id[one.id].note, at=noted.by_id[one.id].at) for one in members]
+    offset = file.offset if file else 0
+    steps = fold_one(members, policy, steps=True).steps
+    where = {one: "observations" for one in book.tree_ids} | {one: "ledger" for one in book.ledger_ids}
+    live = offset + (steps[-1].total if steps else 0)
+    gone = retracted(list(book.everything))
+    return report.Explanation(
+        stands_for, file.confidence if file else 0, offset, live, file.level if file else LEVELS[0],
+        report.explain_lines(steps, offset, policy, where), report.missing_words(live, policy),
+        tuple(sorted(one.id for one in book.everything if one.id in gone and stands_for == one.p)),
+        (f"counted as {stands_for} (alias)",) if stands_for != key else (),
+    )  # fmt: skip
+
+
+def history(space: Workspace, key: str, limit: int = 0) -> list[Any]:
+    """Return the commits that changed a pattern's file, newest first."""
+    key = normalise_key(key)
+    repository = space.repository()
+    if repository is None:
+        raise InstinctError("there is no git repository here, so there is no history", "run `git init` there")
+    files, _ = index.patterns(space.place)
+    paths = {pattern_path(key)} | {one.path for one in files if one.key == key}
+    found = repository.history(sorted(paths), limit)
+    if not found and not any(one.key == key for one in files):
+        raise UnknownPattern(f"no commit knows the pattern {key!r}", near(key, [one.key for one in files]))
+    return found
+
+
+def stats(space: Workspace) -> Any:
+    """Return the memory in numbers, what waits, since when, and what would move it."""
+    from instinct_git.core import report
+    from instinct_git.core.consolidate import removed_by_person
+    from instinct_git.core.evidence import day_of, iso_day
+
+    book, waiting = space.read()
+    policy = space.config().policy
+    tallies = book.tallies(policy)
+    unfolded = len(book.tree_ids - book.ledger_ids)
+    days = sorted(day_of(one.id) for one in book.waiting)
+    step = ""
+    if len(book.waiting) or unfolded:
+        step = "`instinct consolidate` folds it"
+        if space.config()["consolidate"] == config.DEFAULT_BRANCH:
+            step = "`instinct record` commits it here; `instinct consolidate` on the default branch folds it"
+    return report.Stats(
+        str(space.place.root), space.place.scope, len(book.files),
+        report.by_level((one.confidence, one.level) for one in book.files.values()),
+        dict(sorted(Counter(one.category for one in book.files.values()).items())),
+        dict(sorted(Counter(one.by for one in book.everything if one.by).items())),
+        dict(sorted(Counter(one.k for one in book.everything).items())),
+        len(book.everything), len(book.waiting), iso_day(days[0]) if days else "", unfolded,
+        sum(removed_by_person(book, key, tally) for key, tally in tallies.items()), len(book.broken), step,
+    )  # fmt: skip
+
+
+def check(space: Workspace) -> list[Finding]:
+    """Verify the working tree: everything parses, ids are unique, every number follows from the evidence."""
+    from instinct_git.bridges import secrets
+    from instinct_git.core.audit import ERROR, audit
+
+    if not space.place.exists():
+        raise InstinctError(f"{space.place.root} has no memory", "run `instinct init` there first")
+    findings: list[Finding] = []
+    root = space.place.root
+    try:
+        policy = space.config().policy
+    except InvalidDocument as problem:
+        findings.append(Finding("config", ".instinct/config.yaml", problem.message + "; " + problem.hint))
+        from instinct_git.core.model import Policy
+
+        policy = Policy()
+    book, _ = space.read()
+    present = [path.relative_to(root).as_posix() for path in sorted((root / ".instinct").rglob("*")) if path.is_file()]
+    findings += audit(book, policy, present)
+    for path in present:
+        text = (root / path).read_bytes().decode("utf-8", "replace")
+        findings += [Finding("secret", path, f"looks like a secret ({one.rule})", ERROR, one.line) for one in secrets.find_secrets(text)]
+    return findings + _skills(space)
+
+
+def _skills(space: Workspace) -> list[Finding]:
+    from instinct_git.core.proposal import skill_problems
+
+    findings = []
+    for path in sorted(space.place.root.glob("skills/*/SKILL.md")):
+        name = path.relative_to(space.place.root).as_posix()
+        text = path.read_bytes().decode("utf-8", "replace")
+        findings += [Finding("skill", name, problem) for problem in skill_problems(text, path.parent.name)]
+    return findings
+
+
+def export_rules(spaces: Iterable[Workspace]) -> list[Pattern]:
+    """Return the active rules (confidence from `levels.rule` on), strongest first."""
+    found: dict[str, Pattern] = {}
+    for space in spaces:
+        files, _ = index.patterns(space.place)
+        limit = space.config().policy.rule
+        for file in files:
+            if file.confidence >= limit and file.status == "active":
+                pattern = _pattern(file, file.confidence, space.place.scope)
+                found.setdefault(file.key, replace(pattern, level=RULE))
+    return sorted(found.values(), key=lambda one: (-one.confidence, one.pattern))

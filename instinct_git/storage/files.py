@@ -1,0 +1,270 @@
+"""Where a memory lives, and the only code that opens its files for writing: create, replace, remove.
+
+Finding the place reads a few small files and starts no git process: every `observe` comes through here (law 7).
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from instinct_git.errors import InstinctError
+
+PROJECT, PRIVATE, GLOBAL, SHARED = "project", "private", "global", "shared"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where one memory is. Without a git repository `top`, `git_dir` and `common_dir` are None."""
+
+    root: Path
+    """The folder that holds `.instinct/`."""
+    scope: str
+    """project, private, global or shared."""
+    home: Path
+    """$INSTINCT_HOME."""
+    top: Path | None = None
+    """The working tree's top folder."""
+    git_dir: Path | None = None
+    """This worktree's own git directory."""
+    common_dir: Path | None = None
+    """The git directory that all worktrees share."""
+    fell_back: bool = False
+    """True when the global memory was taken because there is no memory here."""
+
+    @property
+    def state_dir(self) -> Path:
+        """Private state shared by all worktrees of this clone: inbox, recorded, secret, index."""
+        if self.common_dir is not None:
+            return self.common_dir / "instinct"
+        return self.home / "state" / path_id(self.root)
+
+    @property
+    def worktree_state_dir(self) -> Path:
+        """Private state of this worktree alone: the batch lock and its journal."""
+        return (self.git_dir / "instinct") if self.git_dir is not None else self.state_dir
+
+    @property
+    def inboxes(self) -> list[Path]:
+        """Every folder that may hold this clone's uncommitted evidence, the preferred one first."""
+        found = [self.state_dir / "inbox"] if self.common_dir is not None else []
+        # The id changes when a remote is added: what was written under the path's id must still be found.
+        for name in dict.fromkeys((project_id(self), _own_path_id(self))):
+            found.append(self.home / "inbox" / name)
+        return found
+
+    def exists(self) -> bool:
+        """True when the memory has been set up."""
+        return is_memory(self.root)
+
+
+def is_memory(folder: Path) -> bool:
+    """True when `folder` holds a memory. `.instinct` alone does not tell: $INSTINCT_HOME has that name by default."""
+    base = folder / ".instinct"
+    return any((base / name).is_dir() for name in ("observations", "patterns", "ledger"))
+
+
+def instinct_home(given: str | os.PathLike[str] | None = None) -> Path:
+    """Return $INSTINCT_HOME, else ~/.instinct; `given` overrides both."""
+    chosen = given or os.environ.get("INSTINCT_HOME")
+    return Path(chosen).expanduser().absolute() if chosen else Path.home() / ".instinct"
+
+
+def locate(start: Path, home: Path) -> Place:
+    """Return the memory for a folder: the nearest `.instinct/` of its repository, else this project's private memory,
+    else the user's global one."""
+    start = start.absolute()
+    if not start.is_dir():
+        raise InstinctError(f"{start} is not a folder", "name a folder of the project")
+    top, git_dir, common_dir = find_repository(start)
+    for folder in (start, *start.parents):
+        if is_memory(folder):
+            scope = GLOBAL if folder == home / GLOBAL else PROJECT
+            return Place(folder, scope, home, top, git_dir, common_dir)
+        if folder == top:
+            break
+    if common_dir is not None and top is not None:
+        project = Place(top, PROJECT, home, top, git_dir, common_dir)
+        private = home / "private" / project_id(project)
+        if is_memory(private):
+            return at(private, PRIVATE, home)
+    return at(home / GLOBAL, GLOBAL, home, fell_back=True)
+
+
+def at(root: Path, scope: str, home: Path, *, fell_back: bool = False) -> Place:
+    """Return the memory whose root is exactly this folder."""
+    top, git_dir, common_dir = find_repository(root) if root.is_dir() else (None, None, None)
+    if top is not None and top.resolve() != root.resolve() and scope != PROJECT:
+        top = git_dir = common_dir = None  # $INSTINCT_HOME may itself lie in somebody's dotfiles repository
+    return Place(root, scope, home, top, git_dir, common_dir, fell_back)
+
+
+def find_repository(start: Path) -> tuple[Path | None, Path | None, Path | None]:
+    """Return (top, git dir, common dir) of the working tree around `start`, or three times None."""
+    for folder in (start, *start.parents):
+        dot_git = folder / ".git"
+        if dot_git.is_dir() and (dot_git / "HEAD").is_file():
+            return folder, dot_git, dot_git
+        if dot_git.is_file():
+            text = dot_git.read_text(encoding="utf-8", errors="surrogateescape").strip()
+            if text.startswith("gitdir:"):
+                git_dir = Path(os.path.normpath(folder / text.removeprefix("gitdir:").strip()))
+                return folder, git_dir, _common_dir(git_dir)
+    return None, None, None
+
+
+def _common_dir(git_dir: Path) -> Path:
+    pointer = git_dir / "commondir"
+    if not pointer.is_file():
+        return git_dir
+    text = pointer.read_text(encoding="utf-8", errors="surrogateescape").strip()
+    return Path(os.path.normpath(git_dir / text))
+
+
+def path_id(path: Path) -> str:
+    """Return 12 hex digits of the SHA-256 of a resolved path."""
+    import hashlib
+
+    return hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:12]
+
+
+def project_fingerprint(path: str | os.PathLike[str] = ".") -> str:
+    """Return 12 hex digits that stand for a plain path (its resolved form)."""
+    return path_id(Path(path).expanduser())
+
+
+def project_id(place: Place) -> str:
+    """Return the project's 12-digit id: the one noted in the clone, else from the remote's address, else the path's.
+
+    `init` notes the id of a repository without a remote (from its root commit), so that it needs no git process here.
+    """
+    if place.common_dir is None:
+        return path_id(place.root)
+    noted = place.common_dir / "instinct" / "project-id"
+    try:
+        text = noted.read_text(encoding="ascii").strip()
+        if len(text) == 12:
+            return text
+    except (OSError, ValueError):
+        pass
+    url = remote_url(place.common_dir)
+    if url:
+        return url_id(url)
+    return _own_path_id(place)
+
+
+def _own_path_id(place: Place) -> str:
+    """Return the id of the place's path: that of the main working tree, so that linked worktrees agree."""
+    if place.common_dir is None:
+        return path_id(place.root)
+    return path_id(place.common_dir.parent if place.common_dir.name == ".git" else place.common_dir)
+
+
+def url_id(url: str) -> str:
+    """Return the project id of a remote's address."""
+    import hashlib
+
+    return hashlib.sha256(normalise_url(url).encode("utf-8", "surrogateescape")).hexdigest()[:12]
+
+
+def remote_url(common_dir: Path) -> str:
+    """Return the address of `origin`, else of the first remote in the clone's config; empty when there is none."""
+    try:
+        lines = (common_dir / "config").read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    except OSError:
+        return ""
+    section, first = "", ""
+    for line in lines:
+        text = line.strip()
+        if text.startswith("["):
+            section = text
+        elif section.startswith("[remote ") and text.replace(" ", "").startswith("url="):
+            url = text.partition("=")[2].strip().strip('"')
+            if section == '[remote "origin"]':
+                return url
+            first = first or url
+    return first
+
+
+def normalise_url(url: str) -> str:
+    """Return a remote's address without scheme, user, port, `.git` and case of the host, so that clones agree."""
+    text = url.strip().rstrip("/").removesuffix(".git").rstrip("/")
+    scheme, found, rest = text.partition("://")
+    if not found:
+        host, colon, path = text.partition(":")
+        if not colon or "/" in host or len(host) == 1:  # a local path (C:\ too)
+            return os.path.normpath(os.path.expanduser(text))
+        return f"{host.rpartition('@')[2].lower()}/{path.lstrip('/')}"
+    if scheme == "file":
+        return os.path.normpath(rest)
+    host, _, path = rest.partition("/")
+    return f"{host.rpartition('@')[2].partition(':')[0].lower()}/{path}"
+
+
+def container_paths(root: Path, below: str) -> list[str]:
+    """Return the paths of the containers in `observations/` or `ledger/`."""
+    try:
+        names = os.listdir(root / below)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    return sorted(f"{below}{name}" for name in names if name.endswith(".jsonl") and name[0] != ".")
+
+
+# --- writing --------------------------------------------------------------------------------------------------------
+
+
+def create(path: Path, content: bytes) -> None:
+    """Write a new file so that readers see all of it or nothing, and a power cut cannot lose it. Never overwrites."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        _write(temporary, content, sync=True)
+        os.link(temporary, path) if hasattr(os, "link") else os.rename(temporary, path)
+    except (PermissionError, NotImplementedError, OSError) as problem:
+        if isinstance(problem, FileExistsError) or not _cannot_link(problem) or path.exists():
+            raise
+        os.rename(temporary, path)  # some file systems have no hard links; the name is random, so nothing is replaced
+    finally:
+        temporary.unlink(missing_ok=True)
+    _sync_folder(path.parent)
+
+
+def _cannot_link(problem: OSError) -> bool:
+    import errno
+
+    return problem.errno in (errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOTSUP)
+
+
+def replace(path: Path, content: bytes) -> None:
+    """Write a file's new content in one step: after a crash it is the old or the new one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        _write(temporary, content, sync=False)
+        if path.exists():
+            os.chmod(temporary, path.stat().st_mode & 0o7777)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _write(path: Path, content: bytes, *, sync: bool) -> None:
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o666)
+    try:
+        view = memoryview(content)
+        while view:
+            view = view[os.write(handle, view) :]
+        if sync:
+            os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _sync_folder(folder: Path) -> None:
+    if os.name == "nt":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,122 @@
+"""This clone's uncommitted evidence: one new file a write, durable when `put` returns, from any number of processes.
+
+No lock and no append: a file appears complete under a name nobody else has, so writers cannot meet (law 7).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from instinct_git.core.evidence import BadLine, dump_container, nonce, parse_container, published
+from instinct_git.core.model import Evidence
+from instinct_git.errors import InstinctError
+from instinct_git.storage import files
+from instinct_git.storage.files import Place
+
+TREE = ".instinct/observations"
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """The inbox as read."""
+
+    evidence: tuple[Evidence, ...]
+    paths: tuple[Path, ...]
+    bad: tuple[tuple[Path, BadLine], ...]
+
+
+def new_stem(day: str) -> str:
+    """Return `<day>-<nonce>`, a container name that nobody else has."""
+    return f"{day}-{nonce(os.urandom(8))}"
+
+
+def put(place: Place, evidence: Iterable[Evidence], day: str, *, tree: bool = False) -> tuple[list[Evidence], Path]:
+    """Write evidence as one new inbox file and return it with its ids, and the file.
+
+    Evidence without an id gets `<stem>.<line>`; evidence that has one (learned from a transcript) keeps it. The
+    folders of DESIGN section 3 are tried in order, since an agent's sandbox may make `.git` read-only; `tree` takes
+    the last, `.instinct/observations/`, at once. Raises InstinctError when none can be written; nothing is lost then
+    but what was to be written.
+    """
+    stem = new_stem(day)
+    named = [one if one.id else one._replace(id=f"{stem}.{n}") for n, one in enumerate(evidence, 1)]
+    problems: list[str] = []
+    targets: list[tuple[Path, Callable[[Evidence], Evidence]]] = [] if tree else [(f, lambda e: e) for f in place.inboxes]
+    if place.exists():
+        targets.append((place.root / TREE, published))
+    for folder, form in targets:
+        try:
+            content = dump_container(form(one) for one in named)
+            folder.mkdir(parents=True, exist_ok=True)
+            path = folder / f"{stem}.jsonl"
+            files.create(path, content)
+            return named, path
+        except OSError as problem:
+            problems.append(f"{folder}: {problem.strerror or problem}")
+    raise InstinctError(
+        "the evidence cannot be written: " + "; ".join(problems),
+        "free disk space, or let this user write to one of these folders ($INSTINCT_HOME moves the second)",
+    )
+
+
+def read(place: Place) -> Waiting:
+    """Read every inbox folder. A line that cannot be read is reported, never dropped."""
+    evidence: list[Evidence] = []
+    paths: list[Path] = []
+    bad: list[tuple[Path, BadLine]] = []
+    for path in inbox_files(place):
+        try:
+            found, broken = parse_container(path.read_bytes())
+        except FileNotFoundError:
+            continue  # another process drained it between the listing and the reading
+        evidence += found
+        paths.append(path)
+        bad += [(path, line) for line in broken]
+    return Waiting(tuple(evidence), tuple(paths), tuple(bad))
+
+
+def inbox_files(place: Place) -> list[Path]:
+    """Return the inbox files, oldest name first."""
+    found: list[Path] = []
+    for folder in place.inboxes:
+        try:
+            found += [folder / entry for entry in sorted(os.listdir(folder)) if entry.endswith(".jsonl")]
+        except (FileNotFoundError, NotADirectoryError, PermissionError):
+            continue
+    return [path for path in found if not path.name.startswith(".")]
+
+
+def session_code(place: Place, session: str) -> str:
+    """Return the 12 hex digits that stand for an agent's session id in this clone (an HMAC under its secret)."""
+    import hmac
+
+    secret = _secret(place)
+    return hmac.new(secret, session.encode("utf-8", "surrogatepass"), "sha256").hexdigest()[:12]
+
+
+def _secret(place: Place) -> bytes:
+    """Return the clone's secret; it is made on first use, by whichever process comes first."""
+    for folder in (place.state_dir, place.home / "state" / files.project_id(place)):
+        path = folder / "secret"
+        try:
+            return path.read_bytes()
+        except FileNotFoundError:
+            pass
+        except OSError:
+            continue
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            files.create(path, os.urandom(32).hex().encode("ascii"))
+            os.chmod(path, 0o600)
+        except FileExistsError:
+            pass
+        except OSError:
+            continue
+        return path.read_bytes()
+    raise InstinctError(
+        "this clone's secret cannot be written, so a session id cannot be hidden",
+        "let this user write to $INSTINCT_HOME, or leave --session out",
+    )

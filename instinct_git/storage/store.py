@@ -1,0 +1,247 @@
+"""A memory's files as one snapshot, and a batch applied to them: written, committed, and only then taken from the inbox.
+
+A crash between any two steps is harmless: what was written but not committed is named in a journal and rides in the
+next batch, and evidence that is in the inbox and in the tree at once counts once (law 1).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from instinct_git.core.consolidate import Snapshot
+from instinct_git.core.evidence import LEDGER, OBSERVATIONS, parse_container
+from instinct_git.core.model import Batch
+from instinct_git.errors import InstinctError, RepositoryBusy
+from instinct_git.storage import files, inbox
+from instinct_git.storage.files import Place
+from instinct_git.storage.git import Repository
+
+LOCK_SECONDS = 150.0  # longer than the longest commit that is waited for
+PATTERNS = ".instinct/patterns/"
+
+
+def read(place: Place) -> tuple[Snapshot, inbox.Waiting]:
+    """Read the whole memory from the working tree, and the inbox."""
+    waiting = inbox.read(place)
+    root = place.root
+    patterns = {path: (root / path).read_bytes().decode("utf-8", "surrogateescape") for path in pattern_paths(root)}
+    snapshot = Snapshot(patterns, _containers(root, OBSERVATIONS), _containers(root, LEDGER), waiting.evidence)
+    return snapshot, waiting
+
+
+def pattern_paths(root: Path) -> list[str]:
+    """Return the paths of all pattern files below the memory's root."""
+    base = str(root / PATTERNS)
+    found = []
+    for folder, _, names in os.walk(base):
+        inside = os.path.relpath(folder, root).replace(os.sep, "/")
+        found += [f"{inside}/{name}" for name in names if name.endswith(".md") and name[0] != "." and name != "README.md"]
+    return sorted(found)
+
+
+def _containers(root: Path, below: str) -> dict[str, bytes]:
+    return {path: (root / path).read_bytes() for path in files.container_paths(root, below)}
+
+
+@contextmanager
+def batch_lock(place: Place, seconds: float = LOCK_SECONDS) -> Iterator[None]:
+    """Hold the one lock of this clone under which the inbox is drained, whichever worktree the batch runs in."""
+    from filelock import FileLock, Timeout
+
+    try:
+        place.state_dir.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(place.state_dir / "batch.lock")
+        lock.acquire(timeout=seconds)
+    except Timeout:
+        raise RepositoryBusy(
+            f"another batch has been running in this clone for {seconds:g} seconds", "wait for it, then run this again"
+        ) from None
+    except OSError as problem:
+        raise InstinctError(
+            f"{place.state_dir} cannot be written: {problem.strerror}",
+            "the evidence is kept; run the batch as a user who may write there",
+        ) from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """All that one commit will hold: a batch's own files, and what earlier runs left uncommitted."""
+
+    batch: Batch
+    contents: Mapping[str, bytes | None]
+    """{path: content after the batch; None: removed}."""
+
+
+def prepare(place: Place, batch: Batch, scaffolding: Iterable[str], repository: Repository | None) -> Prepared:
+    """Return everything the commit will hold; nothing is written yet."""
+    contents: dict[str, bytes | None] = {}
+    if repository is not None:
+        head = repository.head()
+        known = repository.files_at(head, ".instinct") if head else {}
+        left = [*scaffolding, *files.container_paths(place.root, OBSERVATIONS), *files.container_paths(place.root, LEDGER)]
+        for path in [one for one in left if one not in known] + _journal(place):
+            file = place.root / path
+            contents[path] = file.read_bytes() if file.is_file() else None
+    contents.update((change.path, change.content) for change in batch.changes)
+    return Prepared(batch, contents)
+
+
+def _journal_path(place: Place) -> Path:
+    return place.worktree_state_dir / "batch.json"
+
+
+def _journal(place: Place) -> list[str]:
+    """Return the paths that a batch wrote before it was interrupted."""
+    try:
+        listed = json.loads(_journal_path(place).read_text(encoding="utf-8"))
+        return [path for path in listed if isinstance(path, str)]
+    except (OSError, ValueError):
+        return []
+
+
+def apply(place: Place, prepared: Prepared, repository: Repository | None, message: str) -> str:
+    """Write the batch and commit it; return the commit's id (empty without a repository or without a change).
+
+    When the commit is refused, every file is put back as it was and the error goes on.
+    """
+    journal = _journal_path(place)
+    paths = list(prepared.contents)
+    before: dict[str, bytes | None] = {}
+    try:
+        journal.parent.mkdir(parents=True, exist_ok=True)
+        files.replace(journal, json.dumps(sorted({*paths, *_journal(place)})).encode("utf-8"))
+        for change in prepared.batch.changes:
+            path = place.root / change.path
+            before[change.path] = path.read_bytes() if path.is_file() else None
+            _write(path, change.content, new=before[change.path] is None)
+        sha = repository.commit(paths, message) if repository is not None and paths else ""
+    except BaseException as problem:
+        _put_back(place, before)
+        if isinstance(problem, OSError):
+            raise InstinctError(
+                f"the batch cannot be written: {problem.strerror or problem}",
+                "nothing was changed and the evidence is kept; free space or mend permissions, then run it again",
+            ) from None
+        raise
+    journal.unlink(missing_ok=True)
+    return sha
+
+
+def _write(path: Path, content: bytes | None, *, new: bool) -> None:
+    if content is None:
+        path.unlink(missing_ok=True)
+    elif new and path.suffix == ".jsonl":
+        path.parent.mkdir(parents=True, exist_ok=True)
+        files.create(path, content)  # evidence is synced: it leaves the inbox next
+    else:
+        files.replace(path, content)
+
+
+def _put_back(place: Place, before: Mapping[str, bytes | None]) -> None:
+    for path, content in before.items():
+        try:
+            _write(place.root / path, content, new=False)
+        except OSError:
+            continue  # the journal still names the path, so the next batch settles it
+
+
+# --- what has left the inbox ----------------------------------------------------------------------------------------
+
+
+def drain(place: Place, waiting: inbox.Waiting, stem: str, sha: str) -> None:
+    """Take the inbox files that a batch has put into the tree out of the inbox.
+
+    With a commit they are kept in `recorded/` until the default branch holds their ids.
+    """
+    if place.common_dir is None:
+        for path in waiting.paths:
+            path.unlink(missing_ok=True)
+        return
+    kept = place.state_dir / "recorded" / (stem or f"seen-{os.urandom(6).hex()}")
+    for path in waiting.paths:
+        kept.mkdir(parents=True, exist_ok=True)
+        try:
+            _move(path, kept / path.name)
+        except FileNotFoundError:
+            continue
+    if kept.is_dir():
+        files.replace(kept / "commit", sha.encode("ascii"))
+
+
+def _move(source: Path, target: Path) -> None:
+    try:
+        os.replace(source, target)
+    except OSError as problem:
+        if isinstance(problem, FileNotFoundError):
+            raise
+        files.replace(target, source.read_bytes())  # the fallback inbox may lie on another file system
+        source.unlink()
+
+
+def recorded(place: Place) -> dict[Path, list[Path]]:
+    """Return {folder: its inbox files} of what was drained and is still kept."""
+    base = place.state_dir / "recorded"
+    if not base.is_dir():
+        return {}
+    return {folder: sorted(folder.glob("*.jsonl")) for folder in sorted(base.iterdir()) if folder.is_dir()}
+
+
+def settle_recorded(place: Place, repository: Repository, default_revision: str) -> int:
+    """Drop what the default branch holds; give back to the inbox what no branch holds any more (a reset, a deleted
+    branch). Returns how many files were given back."""
+    kept = recorded(place)
+    if not kept:
+        return 0
+    tip = repository.commit_of(default_revision)
+    at_default = _ids_at(repository, tip) if tip else set()
+    here: set[str] | None = None
+    back = 0
+    for folder, paths in kept.items():
+        ids = {one.id for path in paths for one in parse_container(path.read_bytes())[0]}
+        if ids <= at_default:
+            _forget(folder, paths)
+            continue
+        try:
+            sha = (folder / "commit").read_text(encoding="ascii").strip()
+        except OSError:
+            sha = ""
+        if here is None:
+            here = _ids_here(place)
+        if ids <= here or (sha and repository.holds(sha)):
+            continue
+        for path in paths:
+            target = place.inboxes[0] / path.name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            _move(path, target)
+            back += 1
+        _forget(folder, [])
+    return back
+
+
+def _forget(folder: Path, paths: Iterable[Path]) -> None:
+    for path in [*paths, folder / "commit"]:
+        path.unlink(missing_ok=True)
+    try:
+        folder.rmdir()
+    except OSError:
+        pass  # something else was put there; it is not ours to delete
+
+
+def _ids_at(repository: Repository, commit: str) -> set[str]:
+    listed = repository.files_at(commit, ".instinct")
+    blobs = [blob for path, blob in listed.items() if path.startswith((OBSERVATIONS, LEDGER)) and path.endswith(".jsonl")]
+    return {one.id for data in repository.blobs(blobs).values() for one in parse_container(data)[0]}
+
+
+def _ids_here(place: Place) -> set[str]:
+    found = {**_containers(place.root, OBSERVATIONS), **_containers(place.root, LEDGER)}
+    return {one.id for data in found.values() for one in parse_container(data)[0]}
