@@ -1,0 +1,76 @@
+"""The seal: every test runs in a world of its own, without the real home, system git config or user's variables."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.builders import Project
+
+REAL_HOME = Path.home()
+
+
+@pytest.fixture(autouse=True)
+def sealed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give the test a home of its own and take away whatever of the outside could reach it."""
+    for name in list(os.environ):
+        if name.startswith(("GIT_", "INSTINCT_", "XDG_", "CLAUDE")) and name != "INSTINCT_REALDATA":
+            monkeypatch.delenv(name)
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / ".gitconfig").write_text(
+        "[user]\n\tname = Ada Example\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n"
+        "[commit]\n\tgpgsign = false\n[gc]\n\tauto = 0\n[advice]\n\tdetachedHead = false\n[protocol \"file\"]\n\tallow = always\n",
+        encoding="utf-8",
+    )
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("USERPROFILE", str(home))
+    monkeypatch.setenv("INSTINCT_HOME", str(home / ".instinct"))
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
+    monkeypatch.setenv("EDITOR", "false")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setenv("COLUMNS", "200")
+    assert Path.home() == home != REAL_HOME
+    return home
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """A git repository with one commit and a memory that has been set up (nothing of it committed yet)."""
+    made = Project.new(tmp_path / "project")
+    made.memory().init()
+    return made
+
+
+class Clock:
+    """A clock that stands still until it is told to go."""
+
+    def __init__(self, start: datetime) -> None:
+        self.moment = start
+
+    def __call__(self) -> datetime:
+        return self.moment
+
+    def forward(self, days: int) -> None:
+        self.moment += timedelta(days=days)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    """2026-03-02, a Monday."""
+    return Clock(datetime(2026, 3, 2, 12, 0, tzinfo=UTC))
+
+
+@pytest.fixture
+def instinct(project: Project, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., object]:
+    """Run the command line in the project, in this process; returns (exit code, out, err)."""
+    from tests.builders import run_cli
+
+    monkeypatch.chdir(project.root)
+    return lambda *args: run_cli(monkeypatch, capsys, *args)
