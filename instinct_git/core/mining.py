@@ -184,32 +184,24 @@ def _learned(key: str, title: str, threads: Sequence[_Thread], spots: Sequence[_
     return Learned(key, title, len(pairs), len({(one.agent, one.session) for one, _ in pairs}), occurrences)
 
 
-_SAY = {  # action -> (do it, doing it)
-    "test": ("run the tests", "the tests"), "lint": ("run the linter", "the linter"),
-    "typecheck": ("check the types", "the type check"), "compile": ("compile", "compiling"),
-    "build": ("build", "building"), "format": ("format the code", "formatting"), "edit": ("edit", "editing"),
-    "write": ("write the file", "writing"), "commit": ("commit", "committing"), "push": ("push", "pushing"),
-    "pull-request": ("open the pull request", "a pull request"), "install": ("install packages", "installing"),
-    "websearch": ("search the web", "a web search"), "webfetch": ("read the page found", "reading a page"),
-    "serve": ("start the server", "starting the server"), "task": ("hand over to a subagent", "a subagent's work"),
-    "bd-ready": ("list the ready issues", "listing the ready issues"),
-    "bd-show": ("read the issue", "reading an issue"), "bd-claim": ("claim the issue", "claiming an issue"),
-    "bd-close": ("close the issue", "closing an issue"),
+_SAY = {  # what an action is called in a title
+    "test": "run the tests", "lint": "run the linter", "typecheck": "check the types", "format": "format the code",
+    "edit": "make the change", "write": "write the file", "pull-request": "open the pull request",
+    "install": "install packages", "websearch": "search the web", "webfetch": "read the page found",
+    "serve": "start the server", "task": "hand over to a subagent", "bd-ready": "list the ready issues",
+    "bd-show": "read the issue", "bd-claim": "claim the issue", "bd-close": "close the issue",
+    "compile": "compile", "build": "build", "commit": "commit", "push": "push", "pull": "pull",
 }  # fmt: skip
 
 
-def _say(action: str, doing: bool) -> str:
-    name = action.replace("-", " ")
-    return _SAY.get(action, (f"run {name}", name))[doing]
-
-
 def _sequence_title(steps: Sequence[str]) -> str:
-    last, before = steps[-1], [step for number, step in enumerate(steps[:-1]) if step not in steps[number + 1 :]]
-    names = [_say(step, True) + (" again" if steps[:-1].count(step) > 1 else "") for step in before]
-    after = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-    deed = _say(last, False)
-    again = " again" if last in steps[:-1] else ""
-    return f"{deed[0].upper()}{deed[1:]}{again} after {after}"
+    """The steps in order, in plain words: "Run the tests, make the change, run the tests again, then commit"."""
+    names = [
+        _SAY.get(step, f"run {step.replace('-', ' ')}") + (" again" if step in steps[:number] else "")
+        for number, step in enumerate(steps)
+    ]
+    text = f"{', '.join(names[:-1])}, then {names[-1]}"
+    return text[0].upper() + text[1:]
 
 
 # --- fixes ----------------------------------------------------------------------------------------------------------

@@ -207,8 +207,8 @@ def explain(space: Workspace, key: str) -> Any:
     """Return every piece of evidence of a pattern in fold order with the running sum, and what is missing."""
     from instinct_git.core import report
     from instinct_git.core.confidence import fold_one, representatives, retracted
+    from instinct_git.core.evidence import EvidenceSet
     from instinct_git.storage import store
-    from instinct_git.core.evidence import EvidenceSet, parse_container
 
     key = normalise_key(key)
     book, _ = space.read()
@@ -218,8 +218,7 @@ def explain(space: Workspace, key: str) -> Any:
     if not members and file is None:
         raise UnknownPattern(f"there is no pattern {key!r}", near(key, book.files.keys() | book.groups.keys()))
     noted = EvidenceSet(book.everything)
-    for paths in store.recorded(space.place).values():
-        noted.update(one for path in paths for one in parse_container(path.read_bytes())[0] if one.id in book.everything)
+    noted.update(one for one in store.noted(space.place) if one.id in book.everything)
     members = [one._replace(note=noted.by_id[one.id].note, at=noted.by_id[one.id].at) for one in members]
     offset = file.offset if file else 0
     steps = fold_one(members, policy, steps=True).steps

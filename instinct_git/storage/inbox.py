@@ -17,6 +17,8 @@ from instinct_git.storage import files
 from instinct_git.storage.files import Place
 
 TREE = ".instinct/observations"
+LAST = "zz"
+"""First characters of a nonce whose ids are to come last in their day; 50 bits of randomness follow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +30,20 @@ class Waiting:
     bad: tuple[tuple[Path, BadLine], ...]
 
 
-def new_stem(day: str) -> str:
-    """Return `<day>-<nonce>`, a container name that nobody else has."""
-    return f"{day}-{nonce(os.urandom(8))}"
+def new_stem(day: str, *, last: bool = False) -> str:
+    """Return `<day>-<nonce>`, a container name that nobody else has.
+
+    With `last` its ids come last in their day. The fold is floored at 0 and knows no time of day: what takes away must
+    come after what the same day has added, or a part of it would be lost at the floor.
+    """
+    code = nonce(os.urandom(8))
+    while code.startswith(LAST):
+        code = nonce(os.urandom(8))
+    return f"{day}-{LAST + code[len(LAST) :] if last else code}"
+
+
+def _takes_away(evidence: Evidence) -> bool:
+    return evidence.k == "denied" or (evidence.k == "adjusted" and int(evidence.extra.get("n", 0)) < 0)
 
 
 def put(place: Place, evidence: Iterable[Evidence], day: str, *, tree: bool = False) -> tuple[list[Evidence], Path]:
@@ -41,7 +54,8 @@ def put(place: Place, evidence: Iterable[Evidence], day: str, *, tree: bool = Fa
     the last, `.instinct/observations/`, at once. Raises InstinctError when none can be written; nothing is lost then
     but what was to be written.
     """
-    stem = new_stem(day)
+    evidence = list(evidence)
+    stem = new_stem(day, last=any(_takes_away(one) for one in evidence))
     named = [one if one.id else one._replace(id=f"{stem}.{n}") for n, one in enumerate(evidence, 1)]
     problems: list[str] = []
     targets: list[tuple[Path, Callable[[Evidence], Evidence]]] = [] if tree else [(f, lambda e: e) for f in place.inboxes]

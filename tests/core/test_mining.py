@@ -148,9 +148,9 @@ def test_the_report_is_small() -> None:
 
 def test_a_title_is_plain_english() -> None:
     (learned,) = mine([transcript("edit compile test push edit compile test")])
-    assert learned.title == "Run the tests after editing and compiling"
+    assert learned.title == "Make the change, compile, then run the tests"
     titles = {one.key: one.title for one in mine([transcript("test! edit test commit " * 3)])}
-    assert titles["seq:test->edit->test->commit"] == "Commit after editing and the tests again"
+    assert titles["seq:test->edit->test->commit"] == "Run the tests, make the change, run the tests again, then commit"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,155 @@
+"""`init`: what it writes, what it chooses, and that it touches nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from instinct_git import InstinctError, Memory
+from instinct_git.storage import config, files
+from tests.builders import KEY, Project, git
+
+
+def test_init_writes_the_scaffolding_and_nothing_else(tmp_path: Path) -> None:
+    project = Project.new(tmp_path / "p")
+    done = project.memory().init()
+    assert {path for path, _ in done.written} == set(project.status().replace("?? ", "").split("\n"))
+    assert all(meaning for _, meaning in done.written)
+    assert project.memory().init().written == ()
+
+
+def test_init_dry_run_writes_nothing(tmp_path: Path) -> None:
+    project = Project.new(tmp_path / "p")
+    assert len(project.memory().init(dry_run=True).written) == 4
+    assert project.status() == ""
+
+
+def test_init_restores_a_missing_readme(project: Project) -> None:
+    (project.root / ".instinct/observations/README.md").unlink()
+    assert [one.rule for one in project.memory().check() if one.severity == "error"] == ["readme-missing"]
+    assert [path for path, _ in project.memory().init().written] == [".instinct/observations/README.md"]
+    assert project.errors() == []
+
+
+def test_one_author_folds_anywhere_and_several_on_the_default_branch(tmp_path: Path) -> None:
+    alone, team = Project.new(tmp_path / "alone"), Project.new(tmp_path / "team")
+    team.write("b.txt", "b")
+    team.git("add", "b.txt")
+    team.git("-c", "user.email=bob@example.org", "commit", "-q", "-m", "b")
+    assert alone.memory().init().consolidate == config.ANYWHERE
+    done = team.memory().init()
+    assert (done.consolidate, "2 people" in done.why) == (config.DEFAULT_BRANCH, True)
+    assert team.memory().config()["consolidate"] == config.DEFAULT_BRANCH
+
+
+def test_the_first_batch_commits_the_scaffolding(project: Project) -> None:
+    project.observe()
+    project.memory().record()
+    assert {".instinct/config.yaml", ".instinct/ledger/README.md"} <= project.changed()
+    assert project.status() == ""
+
+
+def test_init_in_an_ignored_folder_is_refused_with_the_way_out(tmp_path: Path) -> None:
+    project = Project.new(tmp_path / "p")
+    project.write(".gitignore", ".instinct/\n")
+    with pytest.raises(InstinctError) as refused:
+        project.memory().init()
+    assert "--private" in refused.value.hint
+
+
+def test_a_private_memory_is_found_by_worktrees_and_nothing_of_it_is_in_the_project(tmp_path: Path, sealed: Path) -> None:
+    project = Project.new(tmp_path / "p")
+    done = project.memory().init(private=True)
+    assert done.scope == "private"
+    project.observe(times=5)
+    assert project.memory().consolidate().commit
+    assert (project.status(), project.commits()) == ("", 1)
+    tree = project.worktree("w", "feature")
+    assert (tree.memory().scope, [one.pattern for one in tree.memory().suggest()]) == ("private", [KEY])
+    assert Path(done.root).is_relative_to(sealed / ".instinct" / "private")
+
+
+def test_clones_by_different_addresses_of_one_host_share_their_id() -> None:
+    ids = {
+        files.url_id(url)
+        for url in (
+            "https://git.example.org/team/shop.git", "git@git.example.org:team/shop", "ssh://git@GIT.example.org:22/team/shop/",
+            "https://user:pw@git.example.org/team/shop",
+        )
+    }  # fmt: skip
+    assert len(ids) == 1
+
+
+def test_a_subfolder_uses_its_repositorys_memory_and_a_submodule_its_own(project: Project, tmp_path: Path) -> None:
+    (project.root / "src" / "deep").mkdir(parents=True)
+    assert Memory(project.root / "src" / "deep").root == project.root
+    inner = Project.new(tmp_path / "inner")
+    project.git("submodule", "add", "-q", str(inner.root), "lib")
+    assert Memory(project.root / "lib").fell_back
+
+
+def test_the_default_home_is_never_taken_for_a_memory(tmp_path: Path, sealed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Memory(scope="global").observe(KEY)
+    assert (sealed / ".instinct" / "global").is_dir()
+    folder = sealed / "documents"
+    folder.mkdir()
+    assert Memory(folder).scope == "global"
+    monkeypatch.setenv("INSTINCT_HOME", str(tmp_path / "elsewhere"))
+    assert Memory(folder).list() == []
+
+
+def test_settings_are_checked_with_near_names(project: Project) -> None:
+    memory = project.memory()
+    for name, value, hint in (
+        ("suggest.bugdet", "5", "suggest.budget"), ("consolidate", "sometimes", "anywhere"), ("share_notes", "maybe", "share_notes"),
+        ("levels.rule", "2", ""), ("inbox", "tree", "INSTINCT_HOME"),
+    ):  # fmt: skip
+        with pytest.raises(InstinctError) as refused:
+            memory.configure(name, value)
+            memory.config()
+        assert hint in refused.value.hint
+        project.write(".instinct/config.yaml", "version: 1\n")
+
+
+def test_setting_a_value_keeps_the_comments(project: Project) -> None:
+    memory = project.memory()
+    before = project.read(".instinct/config.yaml")
+    memory.configure("suggest.budget", "300")
+    after = project.read(".instinct/config.yaml")
+    assert memory.config()["suggest.budget"] == 300
+    assert [line for line in before.split("\n") if line.startswith("# ")] == [line for line in after.split("\n") if line.startswith("# ")]
+
+
+def test_inbox_tree_puts_evidence_into_the_working_tree_at_once(project: Project) -> None:
+    memory = project.memory()
+    memory.configure("inbox", "tree", user=True)
+    memory.observe(KEY, note="stays out")
+    (file,) = (project.root / ".instinct/observations").glob("*.jsonl")
+    assert "stays out" not in file.read_text(encoding="utf-8")
+    project.commit("mine")
+    assert memory.consolidate().folded == 1
+
+
+def test_levels_of_the_config_rule_the_next_batch(project: Project) -> None:
+    memory = project.memory()
+    project.observe(times=3)
+    memory.consolidate()
+    memory.configure("levels.mature", "3")
+    memory.consolidate()
+    assert memory.show(KEY).level == "mature"
+
+
+def test_a_folder_below_the_top_can_hold_the_memory(tmp_path: Path) -> None:
+    project = Project.new(tmp_path / "mono")
+    part = project.root / "services" / "web"
+    (part / ".instinct" / "observations").mkdir(parents=True)
+    memory = Memory(part)
+    memory.init()
+    for _ in range(5):
+        memory.observe(KEY)
+    memory.consolidate()
+    assert memory.suggest()[0].pattern == KEY
+    assert all(path.startswith("services/web/.instinct/") for path in project.changed())
+    assert git(project.root, "status", "--porcelain") == ""
+    assert memory.propose(KEY).files[0].startswith("skills/")
