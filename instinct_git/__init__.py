@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+TYPE_CHECKING = False  # typing itself costs 3 ms, and a hook imports this package on every tool call
 
 __version__ = "0.1.0"
 __all__ = ["InstinctError", "InstinctStore", "Memory", "__version__", "project_fingerprint"]
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from instinct_git.errors import InstinctError
     from instinct_git.memory import InstinctStore, Memory
     from instinct_git.storage.files import project_fingerprint

@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from instinct_git.errors import InstinctError
 from instinct_git.operations.workspace import Workspace
 from instinct_git.storage import files
 
 if TYPE_CHECKING:
-    from instinct_git.core.model import Finding
+    from instinct_git.core.pattern import Finding
     from instinct_git.core.report import Explanation, Stats
     from instinct_git.operations.batches import BatchResult
     from instinct_git.operations.learning import LearnResult
@@ -54,7 +54,7 @@ class Memory:
         place = files.at(base / files.GLOBAL, files.GLOBAL, base) if scope else files.locate(self._folder, base)
         self._space = Workspace(place, self._now)
 
-    def __enter__(self) -> Memory:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:

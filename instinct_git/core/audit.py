@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from instinct_git.core.confidence import fold_one, representatives
+from instinct_git.core.confidence import fold_one, group
 from instinct_git.core.consolidate import Book, removed_by_person
 from instinct_git.core.keys import pattern_path
-from instinct_git.core.model import Evidence, Finding, PatternFile, Policy
+from instinct_git.core.model import Evidence, Policy
+from instinct_git.core.pattern import Finding, PatternFile
 
 ERROR, WARNING, NOTICE = "error", "warning", "notice"
 READMES = (".instinct/observations/README.md", ".instinct/ledger/README.md")
@@ -18,8 +19,9 @@ def audit(book: Book, policy: Policy, present: Iterable[str]) -> list[Finding]:
     paths = set(present)
     tallies = book.tallies(policy)
     findings = [*book.broken, *_structure(book, paths), *_evidence(book), *_copies(book)]
+    groups, behind = _committed(book), _unfolded_keys(book)
     for key in sorted(book.files):
-        findings += _numbers(book.files[key], policy, book)
+        findings += _numbers(book.files[key], policy, groups.get(key, []), book.ledger_ids, key in behind)
     for key in sorted(tallies):
         if removed_by_person(book, key, tallies[key]):
             message = f"{key}: its file was deleted by a person; it stays away (`instinct restore` brings it back)"
@@ -31,7 +33,7 @@ def audit(book: Book, policy: Policy, present: Iterable[str]) -> list[Finding]:
 def _structure(book: Book, paths: set[str]) -> Iterator[Finding]:
     for readme in READMES:
         if readme not in paths:
-            message = "this file is missing; git may then take the folder for a renamed one (`instinct init` restores it)"
+            message = "this file is missing; git may then take its folder for a renamed one (`instinct init` mends it)"
             yield Finding("readme-missing", readme, message)
     if ".instinct/config.yaml" not in paths:
         yield Finding("config-missing", ".instinct/config.yaml", "no config: the defaults apply", NOTICE)
@@ -40,7 +42,8 @@ def _structure(book: Book, paths: set[str]) -> Iterator[Finding]:
         if path.endswith("README.md") or path in (".instinct/config.yaml", ".instinct/.gitattributes"):
             continue
         if path.startswith((".instinct/observations/", ".instinct/ledger/", ".instinct/patterns/")):
-            yield Finding("unknown-file", path, "instinct does not read this file; evidence in it does not count", WARNING)
+            message = "instinct does not read this file; evidence in it does not count"
+            yield Finding("unknown-file", path, message, WARNING)
 
 
 def _evidence(book: Book) -> Iterator[Finding]:
@@ -66,12 +69,19 @@ def _copies(book: Book) -> Iterator[Finding]:
         yield Finding("pattern-twice", path, f"the same pattern stands in {other}; keep one of the two files")
 
 
-def _numbers(pattern: PatternFile, policy: Policy, book: Book) -> Iterator[Finding]:
-    committed = [one for one in book.groups.get(pattern.key, ()) if one.id in book.tree_ids]
-    folded = [one for one in committed if one.id in book.ledger_ids]
+def _committed(book: Book) -> dict[str, list[Evidence]]:
+    """Return the groups of what stands in the tree alone: an alias or retraction that waits in the inbox moves none."""
+    if not len(book.waiting):
+        return book.groups
+    return group([one for one in book.everything if one.id in book.tree_ids])
+
+
+def _numbers(
+    pattern: PatternFile, policy: Policy, committed: list[Evidence], ledger_ids: set[str], behind: bool
+) -> Iterator[Finding]:
+    folded = [one for one in committed if one.id in ledger_ids]
     if pattern.counted not in (_total(committed, policy), _total(folded, policy)):
         message = f"counted is {pattern.counted}, the evidence gives {_total(committed, policy)}"
-        behind = pattern.key in _unfolded_keys(book)
         hint = " (`instinct consolidate` brings it up to date)"
         yield Finding("counted", pattern.path, message + hint, NOTICE if behind else ERROR, _line(pattern, "counted"))
     if pattern.level and pattern.level != policy.level(pattern.confidence):
@@ -90,9 +100,14 @@ def _total(evidence: list[Evidence], policy: Policy) -> int:
 
 
 def _unfolded_keys(book: Book) -> set[str]:
-    stands_for = representatives(list(book.everything))
-    behind = book.tree_ids - book.ledger_ids
-    return {stands_for.get(one.p, one.p) for one in book.everything if one.id in behind}
+    """Return the keys that evidence in the tree, not folded yet, will move: its own, and those it joins or retracts."""
+    found = set()
+    for evidence_id in book.tree_ids - book.ledger_ids:
+        one = book.everything.by_id[evidence_id]
+        to = str(one.extra.get("to", ""))
+        target = book.everything.by_id.get(to)
+        found |= {one.p, to} | ({target.p} if target is not None else set())
+    return found | {book.stands_for.get(key, key) for key in found}
 
 
 def _line(pattern: PatternFile, name: str) -> int:

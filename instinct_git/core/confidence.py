@@ -1,4 +1,4 @@
-"""The fold of law 5: a set of evidence in, one tally a pattern out. The same set gives the same numbers, in any order."""
+"""The fold of law 5: a set of evidence in, one tally a pattern out. The same set gives the same numbers."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from instinct_git.core.evidence import day_of, iso_day, position
+from instinct_git.core.keys import CATEGORIES
 from instinct_git.core.model import Evidence, Policy, Step, Tally
 
 USES = frozenset(("observed", "succeeded", "confirmed"))
@@ -63,6 +64,11 @@ def _delta(one: Evidence, policy: Policy) -> int:
     return 0
 
 
+def _word(one: Evidence, name: str) -> str:
+    value = one.extra.get(name)
+    return value if isinstance(value, str) and (name != "cat" or value in CATEGORIES) else ""
+
+
 def fold_one(members: Iterable[Evidence], policy: Policy, *, steps: bool = False) -> Tally:
     """Fold the evidence of one pattern, given in fold order.
 
@@ -92,9 +98,9 @@ def fold_one(members: Iterable[Evidence], policy: Policy, *, steps: bool = False
         if one.k == "faded":
             faded = position(one.id)
         if one.extra:
-            category = category or str(one.extra.get("cat", ""))
-            title = title or str(one.extra.get("title", ""))
-            description = description or str(one.extra.get("desc", ""))
+            category = category or _word(one, "cat")
+            title = title or _word(one, "title")
+            description = description or _word(one, "desc")
             meta = one.extra.get("meta")
             if isinstance(meta, dict):
                 metadata = {**meta, **metadata}

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 
-from instinct_git.core.confidence import fold_one, group
-from instinct_git.core.document import MachineLines, fill_empty, new_text, parse, with_machine_lines
+from instinct_git.core.batch import Batch, Change, Moved
+from instinct_git.core.confidence import fold_one, group, representatives, retracted
+from instinct_git.core.document import MachineLines, fill_empty, keys_named, new_text, parse, with_machine_lines
 from instinct_git.core.evidence import (
     LEDGER,
     OBSERVATIONS,
@@ -21,7 +22,8 @@ from instinct_git.core.evidence import (
     published,
 )
 from instinct_git.core.keys import category_of, file_name, pattern_path, split_key
-from instinct_git.core.model import ACTIVE, Batch, Change, Evidence, Finding, Moved, PatternFile, Policy, Tally
+from instinct_git.core.model import ACTIVE, Evidence, Policy, Tally
+from instinct_git.core.pattern import Finding, PatternFile
 from instinct_git.errors import InvalidDocument
 
 FADED_AFTER = timedelta(days=7)
@@ -46,8 +48,12 @@ class Book:
         self.broken: list[Finding] = []
         self.copies: list[tuple[str, str]] = []
         """(path, path of the file that counts) where two files carry one key."""
+        self.broken_keys: set[str] = set()
+        """Keys that unreadable pattern files name."""
         self.bad_lines: dict[str, list[BadLine]] = {}
         self._read_patterns()
+        self._taken = {pattern.path for pattern in self.files.values()}
+        self._broken_paths = {finding.path for finding in self.broken}
         self.ledger = self._read(snapshot.ledger)
         self.observed = self._read(snapshot.observations)
         self.everything = EvidenceSet()
@@ -56,7 +62,13 @@ class Book:
         self.ledger_ids = {one.id for found in self.ledger.values() for one in found}
         self.tree_ids = self.ledger_ids | {one.id for found in self.observed.values() for one in found}
         self.waiting = EvidenceSet(one for one in snapshot.inbox if one.id not in self.tree_ids)
-        self.groups = group(list(self.everything))
+        everything = list(self.everything)
+        self.groups = group(everything)
+        gone = retracted(everything)
+        aliases = [one for one in everything if one.k == "alias" and one.id not in gone]
+        self.stands_for = representatives(aliases)
+        self.stood_for = representatives(one for one in aliases if one.id in self.ledger_ids)
+        """The aliases that are folded already."""
 
     def _read(self, containers: Mapping[str, bytes]) -> dict[str, list[Evidence]]:
         read = {}
@@ -75,6 +87,7 @@ class Book:
                 line, _, message = rest.partition(":")
                 number = int(line) if line.isdigit() else 0
                 self.broken.append(Finding("pattern-unreadable", path, message.strip() or problem.message, line=number))
+                self.broken_keys |= keys_named(self.snapshot.patterns[path])
                 continue
             other = self.files.get(pattern.key)
             if other is None or path == pattern_path(pattern.key):
@@ -87,13 +100,16 @@ class Book:
         """Fold everything: {key: tally}."""
         return {key: fold_one(members, policy) for key, members in self.groups.items()}
 
+    def unreadable(self, key: str) -> bool:
+        """True when a file that cannot be read is, or may be, this pattern's."""
+        return key in self.broken_keys or (bool(self.broken) and pattern_path(key) in self._broken_paths)
+
     def free_path(self, key: str) -> str | None:
         """Return where the key's new file goes; None when an unreadable file stands there (it may be this pattern)."""
-        path = pattern_path(key)
-        taken = {pattern.path for pattern in self.files.values()}
-        if path in {finding.path for finding in self.broken}:
+        if self.unreadable(key):
             return None
-        if path not in taken:
+        path = pattern_path(key)
+        if path not in self._taken:
             return path
         digest = path.removesuffix(".md") + "-" + file_name(key + "\n")[-8:]  # its name went to a renamed file
         return digest + ".md"
@@ -149,10 +165,11 @@ class _Fold:
         if self.days is not None:
             tallies = self._decay(tallies)
         containers = self._containers()
-        fresh = group(one for one in self._entering(containers) if one.id not in self.book.ledger_ids)
+        entering = {one.id for one in self._entering(containers)} - self.book.ledger_ids
+        fresh = self._fresh(entering)
         self._patterns(tallies, fresh)
         self._book_never_filed(tallies, fresh)
-        folded = sum(len(members) for members in fresh.values())
+        folded = len(entering)
         self._ledger(containers)
         return Batch(
             self.verb,
@@ -181,6 +198,11 @@ class _Fold:
             entering += [one for one in self.book.observed.get(path, ()) if one.id not in self.book.ledger_ids]
         return entering + list(self.book.waiting)
 
+    def _fresh(self, entering: set[str]) -> dict[str, list[Evidence]]:
+        """Return {key: its evidence that this batch folds}, by the aliases and retractions of the whole set."""
+        found = {key: [one for one in members if one.id in entering] for key, members in self.book.groups.items()}
+        return {key: members for key, members in found.items() if members}
+
     def _ledger(self, containers: list[str]) -> None:
         entering = self._entering(containers) + self.booked
         if entering:
@@ -200,13 +222,16 @@ class _Fold:
     def _book_never_filed(self, tallies: Mapping[str, Tally], fresh: Mapping[str, list[Evidence]]) -> None:
         """Mark keys that fold to 0 and have no file, so that their absence is never taken for a person's deletion."""
         for key in fresh:
-            if tallies[key].total == 0 and key not in self.book.files and key not in self.removed:
+            tally = tallies[key]
+            if tally.total or key in self.book.files or self.book.unreadable(key):
+                continue
+            if not removed_by_person(self.book, key, tally):
                 self._book("faded", "faded", key)
 
     # -- decay -------------------------------------------------------------------------------------------------------
 
     def _decay(self, tallies: dict[str, Tally]) -> dict[str, Tally]:
-        limit = (self.today - timedelta(days=self.days or 0)).isoformat()
+        limit = date.fromordinal(max(1, self.today.toordinal() - (self.days or 0))).isoformat()
         stale = [
             key
             for key, tally in sorted(tallies.items())
@@ -258,11 +283,11 @@ class _Fold:
     def _create(self, key: str, tally: Tally) -> None:
         if tally.total == 0:
             return
-        if removed_by_person(self.book, key, tally):
-            self.removed.append(key)
-            return
         path = self.book.free_path(key)
         if path is None:
+            return
+        if removed_by_person(self.book, key, tally):
+            self.removed.append(key)
             return
         category = category_of(key, (tally.category or None) if split_key(key)[0] == "other" else None)
         machine = self._machine(key, category, tally.total, tally)
@@ -313,12 +338,23 @@ class _Fold:
 
 
 def removed_by_person(book: Book, key: str, tally: Tally) -> bool:
-    """True when the key's missing file was deleted by a person: it has folded evidence newer than its last `faded`."""
-    if key in book.files:
+    """True when the key's missing file was deleted by a person: it has folded evidence newer than its last `faded`.
+
+    Evidence that only now reaches the key, by an alias that is not folded or whose old key's file still counts it,
+    never had a file under this key to delete.
+    """
+    if key in book.files or book.unreadable(key):
         return False
     after = tally.last_faded
     folded = (one for one in book.groups.get(key, ()) if one.id in book.ledger_ids and one.k != "faded")
-    return any(after is None or position(one.id) > after for one in folded)
+    return any((after is None or position(one.id) > after) and _counted_for(book, key, one.p) for one in folded)
+
+
+def _counted_for(book: Book, key: str, own: str) -> bool:
+    if own == key:
+        return True
+    old = book.files.get(own)
+    return book.stood_for.get(own, own) == key and (old is None or old.counted == 0)
 
 
 def _count(number: int, noun: str) -> str:

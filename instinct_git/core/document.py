@@ -6,19 +6,21 @@ Writing replaces the machine lines alone and never re-writes a person's lines.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from instinct_git.core.keys import category_of, normalise_key
-from instinct_git.core.model import ACTIVE, STATUSES, PatternFile
+from instinct_git.core.model import ACTIVE, STATUSES
+from instinct_git.core.pattern import PatternFile
+from instinct_git.core.scalars import field, flat, flow, flow_list, json_map, plain, scalar, without_comment
+from instinct_git.core.scalars import quote as quote  # a public name of this module
 from instinct_git.errors import InstinctError, InvalidDocument
 
-SEPARATOR = (
-    "# --- above: kept by instinct (a confidence edited by hand is respected) | below: yours ---"
-)
+SEPARATOR = "# --- above: kept by instinct (a confidence edited by hand is respected) | below: yours ---"
 MACHINE = ("type", "pattern", "category", "confidence", "counted", "level", "first_seen", "last_seen", "sources")
+_LISTS = ("tags", "verified", "sources")
+_TEXTS = ("title", "description", "tags", "status", "graduated_to")
 _MARKERS = ("<<<<<<< ", ">>>>>>> ")
 _SEPARATOR_START = "# --- above"
 
@@ -47,20 +49,8 @@ class MachineLines:
             "level": self.level,
             "first_seen": quote(self.first_seen),
             "last_seen": quote(self.last_seen),
-            "sources": "[" + ", ".join(_plain(name) for name in self.sources) + "]",
+            "sources": "[" + ", ".join(plain(name) for name in self.sources) + "]",
         }
-
-
-def quote(text: str) -> str:
-    """Return a YAML double-quoted scalar (JSON's quoting is a part of it)."""
-    return json.dumps(text, ensure_ascii=False).replace("\u2028", "\\u2028").replace("\x85", "\\u0085")
-
-
-def _plain(text: str) -> str:
-    """Return a scalar that every YAML reader takes for this string: bare when that is certain, else quoted."""
-    safe = text[:1].isalpha() and all(char.isascii() and (char.isalnum() or char in "-_./") for char in text)
-    retyped = text.lower() in ("null", "true", "false", "yes", "no", "on", "off", "y", "n")
-    return text if safe and not retyped else quote(text)
 
 
 def new_text(machine: MachineLines, *, title: str = "", description: str = "", metadata: Mapping[str, Any]) -> str:
@@ -69,7 +59,7 @@ def new_text(machine: MachineLines, *, title: str = "", description: str = "", m
     lines = ["---", *head, SEPARATOR, f"title: {quote(title)}", f"description: {quote(description)}"]
     lines += ["tags: []", f"status: {ACTIVE}"]
     if metadata:
-        lines.append(_dump_yaml({"metadata": dict(metadata)}).rstrip("\n"))
+        lines.append(f"metadata: {flow(metadata)}")
     return "\n".join([*lines, "---", ""])
 
 
@@ -112,84 +102,6 @@ def _lines(text: str) -> list[str]:
     return [*lines, parts[-1]] if parts[-1] else lines
 
 
-def _field(line: str) -> tuple[str, str] | None:
-    """Return (name, raw value) of a `name: value` line at column 0, else None."""
-    name, colon, value = line.rstrip("\r\n").partition(":")
-    if not colon or not name or name[0] in " \t#-\"'[{" or " " in name:
-        return None
-    return (name, value) if not value or value[0] in " \t" else None
-
-
-def _without_comment(value: str) -> tuple[str, str]:
-    """Split a raw value into (value, trailing comment with the blanks before it)."""
-    text = value.strip()
-    if text[:1] in ("'", '"'):
-        end = _closing_quote(text)
-        return text[: end + 1], text[end + 1 :]
-    at = text.find(" #")
-    return (text[:at].rstrip(), text[len(text[:at].rstrip()) :]) if at >= 0 else (text, "")
-
-
-def _closing_quote(text: str) -> int:
-    mark, i = text[0], 1
-    while i < len(text):
-        if mark == '"' and text[i] == "\\":
-            i += 2
-            continue
-        if text[i] == mark:
-            if mark == "'" and text[i : i + 2] == "''":
-                i += 2
-                continue
-            return i
-        i += 1
-    return len(text) - 1
-
-
-def _scalar(value: str) -> str | None:
-    """Return a one-line scalar as text; None where only YAML can tell."""
-    text, _ = _without_comment(value)
-    if not text:
-        return ""
-    if text[0] == '"':
-        try:
-            loaded = json.loads(text)
-        except ValueError:
-            return None
-        return loaded if isinstance(loaded, str) else None
-    if text[0] == "'":
-        return text[1:-1].replace("''", "'") if len(text) > 1 and text[-1] == "'" else None
-    if text[0] in "|>&*!%@`{[?" or ": " in text or text.endswith(":"):
-        return None
-    return text
-
-
-def _flow_list(value: str) -> tuple[str, ...] | None:
-    text, _ = _without_comment(value)
-    if text == "[]" or not text:
-        return ()
-    if text[0] != "[" or text[-1] != "]" or any(mark in text[1:-1] for mark in "[]{}#"):
-        return None
-    items = [_scalar(item) for item in text[1:-1].split(",")] if "," not in "".join(_quoted(text)) else [None]
-    return None if any(item is None for item in items) else tuple(str(item) for item in items if item)
-
-
-def _quoted(text: str) -> list[str]:
-    return text.split('"')[1::2] + text.split("'")[1::2]
-
-
-def _flat(lines: Sequence[str]) -> dict[str, str] | None:
-    """Return {name: raw value} when every line is a flat field, a comment or blank; None otherwise."""
-    fields: dict[str, str] = {}
-    for line in lines:
-        if not line.strip() or line.startswith("#"):
-            continue
-        pair = _field(line)
-        if pair is None or pair[0] in fields:
-            return None
-        fields[pair[0]] = pair[1]
-    return fields
-
-
 def _load_yaml(text: str, path: str, first_line: int) -> dict[str, Any]:
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
@@ -200,39 +112,70 @@ def _load_yaml(text: str, path: str, first_line: int) -> dict[str, Any]:
         mark = getattr(problem, "problem_mark", None)
         line = first_line + (mark.line if mark is not None else 0)
         why = getattr(problem, "problem", None) or "broken YAML"
-        raise InvalidDocument(f"{path}:{line}: {why}", "mend the front matter; instinct leaves the file alone") from None
+        raise InvalidDocument(f"{path}:{line}: {why}", "mend the front matter; the file is left alone") from None
     if loaded is None:
         return {}
     if not isinstance(loaded, dict):
         raise InvalidDocument(f"{path}:{first_line}: the front matter is not a list of fields", "write name: value")
-    return {str(name): value for name, value in loaded.items()}
+    return {str(name): _plain_data(value) for name, value in loaded.items()}
 
 
-def _human(split: _Split, path: str) -> dict[str, Any]:
-    """Return the fields that are not machine lines, typed."""
-    start = 1 if split.separator is None else split.separator + 1
-    lines = split.lines[start : split.close]
-    flat = _flat(lines)
+def _plain_data(value: Any) -> Any:
+    """Return YAML's values as JSON's: a date becomes its text, a set a list."""
+    if isinstance(value, dict):
+        return {str(name): _plain_data(one) for name, one in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_plain_data(one) for one in value]
+    return value if value is None or isinstance(value, (str, bool, int, float)) else str(value)
+
+
+def _fields(split: _Split, found: Mapping[str, tuple[int, str]], path: str) -> dict[str, Any]:
+    """Return the person's fields, typed. Front matter that is not flat goes through YAML, which proves it."""
+    lines = split.lines[1 : split.close]
+    pairs = flat(lines)
     typed: dict[str, Any] = {}
-    if flat is not None:
-        for name, raw in flat.items():
-            if split.separator is None and name in MACHINE:
-                continue
-            value = _flow_list(raw) if name in ("tags", "verified") else _scalar(raw)
-            if value is None:
-                flat = None
-                break
+    for name, raw in (pairs or {}).items():
+        value = _typed(name, raw)
+        if value is None:
+            pairs = None
+            break
+        if name not in MACHINE:
             typed[name] = value
-    if flat is None:
-        return _load_yaml("".join(lines).replace("\r\n", "\n"), path, start + 1)
-    return typed
+    if pairs is not None:
+        return typed
+    loaded = _load_yaml("".join(lines).replace("\r\n", "\n"), path, 2)
+    for name in MACHINE:
+        if name in loaded and name not in found:
+            raise InvalidDocument(f"{path}:1: {name} cannot be read", f"write {name}: value on a line of its own")
+        loaded.pop(name, None)
+    return {**loaded, **_one_liners(split)}
+
+
+def _typed(name: str, raw: str) -> Any:
+    """Return a one-line value; None where only YAML can tell."""
+    if name in _LISTS:
+        return flow_list(raw)
+    listed = json_map(raw) if name == "metadata" else None
+    return scalar(raw) if listed is None else listed
+
+
+def _one_liners(split: _Split) -> dict[str, Any]:
+    """Return the texts of the fields that stand on one line: as written, where YAML would make `0123` a number."""
+    texts: dict[str, Any] = {}
+    for index in range(1, split.close):
+        pair = field(split.lines[index])
+        if pair is not None and pair[0] in _TEXTS and _block_end(split, index) == index + 1:
+            value = _typed(*pair)
+            if value is not None:
+                texts[pair[0]] = value
+    return texts
 
 
 def _machine(split: _Split, path: str) -> dict[str, tuple[int, str]]:
     """Return {field: (line index, raw value)} of the machine lines. Raises for a field that stands twice."""
     found: dict[str, tuple[int, str]] = {}
-    for index in range(1, split.close if split.separator is None else split.separator):
-        pair = _field(split.lines[index])
+    for index in range(1, split.close):
+        pair = field(split.lines[index])
         if pair is None or pair[0] not in MACHINE:
             continue
         if pair[0] in found:
@@ -247,11 +190,25 @@ def _integer(found: Mapping[str, tuple[int, str]], name: str, path: str, default
             raise InvalidDocument(f"{path}:1: {name} is missing", f"add a line {name}: 1")
         return default
     index, raw = found[name]
-    text, _ = _without_comment(raw)
+    text, _ = without_comment(raw)
     try:
         return int(text)
     except ValueError:
-        raise InvalidDocument(f"{path}:{index + 1}: {name} is not an integer: {text!r}", "write a whole number") from None
+        message = f"{path}:{index + 1}: {name} is not an integer: {text!r}"
+        raise InvalidDocument(message, "write a whole number") from None
+
+
+def _text(split: _Split, found: Mapping[str, tuple[int, str]], name: str, path: str) -> str:
+    """Return a machine line's text; empty when the line is missing."""
+    if name not in found:
+        return ""
+    index, raw = found[name]
+    text = scalar(raw)
+    if text is None:
+        block = "".join(split.lines[index : _block_end(split, index)]).replace("\r\n", "\n")
+        value = _load_yaml(block, path, index + 1).get(name)
+        text = "" if value is None else str(value)
+    return text
 
 
 def _sources(split: _Split, found: Mapping[str, tuple[int, str]], path: str) -> tuple[str, ...]:
@@ -260,7 +217,7 @@ def _sources(split: _Split, found: Mapping[str, tuple[int, str]], path: str) -> 
     index, raw = found["sources"]
     end = _block_end(split, index)
     if end == index + 1:
-        listed = _flow_list(raw)
+        listed = flow_list(raw)
         if listed is not None:
             return listed
     loaded = _load_yaml("".join(split.lines[index:end]).replace("\r\n", "\n"), path, index + 1).get("sources")
@@ -268,10 +225,16 @@ def _sources(split: _Split, found: Mapping[str, tuple[int, str]], path: str) -> 
 
 
 def _block_end(split: _Split, index: int) -> int:
-    """Return the index after the lines that belong to the field at `index` (indented or list lines that follow)."""
-    end = index + 1
-    while end < split.close and split.lines[end][:1] in (" ", "\t", "-") and split.lines[end].strip() != "---":
-        end += 1
+    """Return the index after the lines that belong to the field at `index`: the indented lines and list lines that
+    follow, with the blank lines and comments between them."""
+    end, at = index + 1, index + 1
+    while at < split.close:
+        line = split.lines[at]
+        if line[:1] in (" ", "\t", "-") and line.strip():
+            end = at + 1
+        elif line.strip() and not line.startswith("#"):
+            break
+        at += 1
     return end
 
 
@@ -279,13 +242,13 @@ def parse(text: str, path: str) -> PatternFile:
     """Read a pattern file. `path` is for messages only. Raises InvalidDocument with file, line and reason."""
     split = _split(text, path)
     found = _machine(split, path)
-    human = _human(split, path)
+    human = _fields(split, found, path)
     if "pattern" not in found:
         raise InvalidDocument(f"{path}:1: pattern (the key) is missing", 'add a line pattern: "prefix:body"')
-    index, raw = found["pattern"]
+    index, _ = found["pattern"]
     try:
-        key = normalise_key(_scalar(raw) if _scalar(raw) is not None else raw)  # type: ignore[arg-type]
-        category = category_of(key, _scalar(found["category"][1]) or None if "category" in found else None)
+        key = normalise_key(_text(split, found, "pattern", path))
+        category = category_of(key, _text(split, found, "category", path) or None)
     except InstinctError as problem:
         raise InvalidDocument(f"{path}:{index + 1}: {problem.message}", problem.hint) from None
     status = str(human.get("status") or ACTIVE)
@@ -300,9 +263,9 @@ def parse(text: str, path: str) -> PatternFile:
         category=category,
         confidence=_integer(found, "confidence", path, None),
         counted=_integer(found, "counted", path, 0),
-        level=_scalar(found["level"][1]) or "" if "level" in found else "",
-        first_seen=_scalar(found["first_seen"][1]) or "" if "first_seen" in found else "",
-        last_seen=_scalar(found["last_seen"][1]) or "" if "last_seen" in found else "",
+        level=_text(split, found, "level", path),
+        first_seen=_text(split, found, "first_seen", path),
+        last_seen=_text(split, found, "last_seen", path),
         sources=_sources(split, found, path),
         title=str(human.get("title") or ""),
         description=str(human.get("description") or ""),
@@ -313,6 +276,19 @@ def parse(text: str, path: str) -> PatternFile:
         body="".join(split.lines[split.close + 1 :]),
         has_separator=split.separator is not None,
     )
+
+
+def keys_named(text: str) -> set[str]:
+    """Return every key that a file which cannot be parsed names in a `pattern:` line of its own."""
+    named = set()
+    for line in text.split("\n"):
+        pair = field(line)
+        if pair is not None and pair[0] == "pattern":
+            try:
+                named.add(normalise_key(scalar(pair[1]) or ""))
+            except InstinctError:
+                continue
+    return named
 
 
 # --- writing --------------------------------------------------------------------------------------------------------
@@ -328,7 +304,7 @@ def _joined(split: _Split) -> str:
 
 def _replace_value(line: str, name: str, value: str) -> str:
     body = line.rstrip("\r\n")
-    _, comment = _without_comment(body.partition(":")[2])
+    _, comment = without_comment(body.partition(":")[2])
     return f"{name}: {value}{comment}{line[len(body) :]}"
 
 
@@ -340,7 +316,7 @@ def with_machine_lines(text: str, machine: MachineLines, path: str = "") -> str:
     for name, value in machine.rendered().items():
         found = _machine(split, path)
         if name in found:
-            index, raw = found[name]
+            index = found[name][0]
             if not _same(split, found, name, value, path):
                 block = _block_end(split, index)
                 split.lines[index:block] = [_replace_value(split.lines[index], name, value)]
@@ -352,23 +328,25 @@ def with_machine_lines(text: str, machine: MachineLines, path: str = "") -> str:
             split.close += 1
         split.separator = next((i for i in range(1, split.close) if split.lines[i].startswith(_SEPARATOR_START)), None)
     if split.separator is None:
-        split.lines.insert(max(index for index, _ in _machine(split, path).values()) + 1, SEPARATOR + end)
+        last = max(index for index, _ in _machine(split, path).values())
+        split.lines.insert(_block_end(split, last), SEPARATOR + end)
     return _joined(split)
 
 
 def _same(split: _Split, found: Mapping[str, tuple[int, str]], name: str, value: str, path: str) -> bool:
     """True when the line already says `value`, in whatever quotes or layout a person prefers."""
     if name == "sources":
-        return list(_sources(split, found, path)) == list(_flow_list(value) or ())
-    return _scalar(found[name][1]) == _scalar(value)
+        listed = flow_list(value)
+        wanted = listed if listed is not None else tuple(_load_yaml(f"{name}: {value}", path, 1)[name])
+        return _sources(split, found, path) == wanted
+    return scalar(found[name][1]) == scalar(value)
 
 
 def with_field(text: str, name: str, value: str, path: str = "") -> str:
     """Return `text` with one of the person's scalar fields set (a new one goes below the separator)."""
     split = _split(text, path)
-    start = (split.separator or 0) + 1
-    for index in range(start, split.close):
-        pair = _field(split.lines[index])
+    for index in range(1, split.close):
+        pair = field(split.lines[index])
         if pair is not None and pair[0] == name:
             block = _block_end(split, index)
             split.lines[index:block] = [_replace_value(split.lines[index], name, value)]
@@ -385,46 +363,26 @@ def fill_empty(text: str, *, title: str, description: str, metadata: Mapping[str
     if description and not known.description:
         text = with_field(text, "description", quote(description), path)
     missing = {name: value for name, value in metadata.items() if name not in known.metadata}
-    return _with_metadata(text, missing, path) if missing else text
+    return _with_metadata(text, known.metadata, missing, path) if missing else text
 
 
-def _with_metadata(text: str, missing: Mapping[str, Any], path: str) -> str:
+def _with_metadata(text: str, known: Mapping[str, Any], missing: Mapping[str, Any], path: str) -> str:
+    """Add entries: below a block of entries as lines of their own, else as one line. Anything else is left alone."""
     split = _split(text, path)
-    start, end = split.close, split.close
-    for index in range((split.separator or 0) + 1, split.close):
-        pair = _field(split.lines[index])
-        if pair is not None and pair[0] == "metadata":
-            start, end = index, _block_end(split, index)
-    block = "".join(split.lines[start:end]).replace("\r\n", "\n")
-    split.lines[start:end] = [_extended(block, missing).replace("\n", _line_end(split))]
+    index = next((i for i in range(1, split.close) if (field(split.lines[i]) or ("",))[0] == "metadata"), None)
+    if index is None:
+        split.lines.insert(split.close, f"metadata: {flow(missing)}{_line_end(split)}")
+        return _joined(split)
+    end = _block_end(split, index)
+    raw, comment = without_comment((field(split.lines[index]) or ("", ""))[1])
+    if not raw and known:
+        first = next(line for line in split.lines[index + 1 : end] if line.strip() and line[0] != "#")
+        indent = first[: len(first) - len(first.lstrip())]
+        line_end = _line_end(split)
+        split.lines[end:end] = [f"{indent}{quote(name)}: {flow(one)}{line_end}" for name, one in missing.items()]
+    elif end == index + 1 and (not raw or raw == "{}" or json_map(raw) is not None):
+        split.lines[index] = f"metadata: {flow({**missing, **known})}{comment}{_line_end(split)}"
     return _joined(split)
-
-
-def _extended(block: str, missing: Mapping[str, Any]) -> str:
-    yaml = _round_trip()
-    loaded = yaml.load(block) if block else None
-    if not loaded or not loaded.get("metadata"):
-        return _dump_yaml({"metadata": dict(missing)})
-    loaded["metadata"].update(missing)
-    return _dump_yaml(loaded)
-
-
-def _round_trip() -> Any:
-    from ruamel.yaml import YAML
-
-    yaml = YAML(typ="rt", pure=True)
-    yaml.width = 10_000  # the default would wrap a person's long lines
-    yaml.preserve_quotes = True
-    yaml.allow_unicode = True
-    return yaml
-
-
-def _dump_yaml(value: Any) -> str:
-    import io
-
-    stream = io.StringIO()
-    _round_trip().dump(value, stream)
-    return stream.getvalue()
 
 
 def front_matter(text: str) -> dict[str, Any]:
@@ -433,7 +391,7 @@ def front_matter(text: str) -> dict[str, Any]:
     python-frontmatter is enough here: the text is only read, never written back.
     """
     import frontmatter
-    from yaml import YAMLError
+    from yaml import YAMLError  # type: ignore[import-untyped]
 
     try:
         return dict(frontmatter.loads(text.lstrip("\ufeff").replace("\r\n", "\n")).metadata)

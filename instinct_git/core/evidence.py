@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
+from instinct_git.core.keys import normalise_key
 from instinct_git.core.model import KINDS, NOTHING, Evidence
-from instinct_git.errors import InstinctError
+from instinct_git.errors import InstinctError, InvalidKey
 
 VERSION = 1
 OBSERVATIONS = ".instinct/observations/"
@@ -64,10 +66,31 @@ def _valid_id(text: object) -> bool:
         return False
     if text.startswith(TIME_DRIVEN):
         try:
-            return day_of(text).isdigit() and len(day_of(text)) == 8
+            return _is_day(day_of(text))
         except ValueError:
             return False
-    return len(text) > 10 and text[8] == "-" and text[:8].isdigit() and "." in text
+    return len(text) > 10 and text[8] == "-" and "." in text and _is_day(text[:8])
+
+
+@lru_cache(maxsize=4096)
+def _is_day(text: str) -> bool:
+    from datetime import date
+
+    try:
+        return text.isascii() and text.isdigit() and bool(date(int(text[:4]), int(text[4:6]), int(text[6:])))
+    except ValueError:
+        return False
+
+
+@lru_cache(maxsize=4096)
+def _check_key(text: str) -> None:
+    """Raise ValueError unless `text` is a key as it must stand in evidence."""
+    try:
+        normal = normalise_key(text)
+    except InvalidKey as problem:
+        raise ValueError(problem.message) from None
+    if normal != text:
+        raise ValueError("the key is not NFC and trimmed")
 
 
 def _extra(record: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -122,6 +145,9 @@ def parse_line(line: str) -> list[Evidence]:
         raise ValueError("p (pattern) or k (kind) is missing")
     if kind not in _KNOWN_KINDS:
         raise ValueError(f"the kind {kind!r} is not known here")
+    _check_key(key)
+    if "\\u" in line:
+        json.dumps(record, ensure_ascii=False).encode("utf-8")  # half a surrogate pair could never be written back
     ids = record.get("ids", [record.get("id")])
     if not isinstance(ids, list) or not ids or not all(_valid_id(one) for one in ids):
         raise ValueError("id or ids is missing or malformed")
@@ -144,7 +170,7 @@ def parse_container(data: bytes) -> tuple[list[Evidence], list[BadLine]]:
             found.extend(parse_line(raw.decode("utf-8")))
         except (ValueError, RecursionError) as problem:
             reason = "not valid JSON" if isinstance(problem, json.JSONDecodeError) else str(problem)
-            if isinstance(problem, UnicodeDecodeError):
+            if isinstance(problem, UnicodeError):
                 reason = "not valid UTF-8"
             bad.append(BadLine(number, reason, torn=number == len(lines)))
     return found, bad

@@ -26,7 +26,10 @@ OTHER = "other"
 _DEVICES = {"con", "prn", "aux", "nul"} | {f"{name}{n}" for name in ("com", "lpt") for n in range(10)}
 _SLUG_CHARS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
 # Characters nobody can see: they would make two different keys look alike (and can turn the text of a line round).
-_HIDDEN = frozenset("\u00ad\u200b\u2060\ufeff\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f")
+_HIDDEN = frozenset(
+    "\u00ad\u061c\u180e\u200b\u2060\u2061\u2062\u2063\u2064\ufeff"
+    "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f"
+)
 
 
 def normalise_key(text: str) -> str:
@@ -39,7 +42,7 @@ def normalise_key(text: str) -> str:
         kind = unicodedata.category(char)
         if kind in ("Cc", "Zl", "Zp"):
             raise InvalidKey(f"the key holds a control character or a line break (U+{ord(char):04X})", hint)
-        if kind == "Cs" or char in _HIDDEN:
+        if kind == "Cs" or char in _HIDDEN or ord(char) & 0xFFFE == 0xFFFE:
             raise InvalidKey(f"the key holds an invisible or broken character (U+{ord(char):04X})", hint)
     size = len(key.encode("utf-8"))
     if size > MAX_KEY_BYTES:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from instinct_git.core.document import front_matter, quote
 from instinct_git.core.keys import describe, slug, split_key
-from instinct_git.core.model import PatternFile, Tally
+from instinct_git.core.model import Tally
+from instinct_git.core.pattern import PatternFile
 from instinct_git.errors import InstinctError, InvalidDocument
 
 MAX_NAME, MAX_DESCRIPTION = 64, 1024

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
 from instinct_git.core.keys import describe
-from instinct_git.core.model import ACTIVE, MATURE, RULE, PatternFile
+from instinct_git.core.model import ACTIVE, MATURE, RULE
+from instinct_git.core.pattern import PatternFile
 
 T = TypeVar("T")
 _LEVEL_RANK = {RULE: 0, MATURE: 1}
@@ -38,6 +39,8 @@ def words_for(pattern: PatternFile) -> str:
 
 def tokens(text: str) -> int:
     """Estimate the tokens of a text: a CJK character is about one, four other characters are about one."""
+    if text.isascii():
+        return (len(text) + 3) // 4
     wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text)
     return wide + (len(text) - wide + 3) // 4
 
@@ -48,6 +51,9 @@ def within_budget(rows: Sequence[tuple[T, str]], budget: int) -> tuple[list[T], 
     left: list[T] = []
     spent = 0
     for item, text in rows:
+        if spent >= budget:
+            left.append(item)
+            continue
         cost = tokens(text) + 1
         if spent + cost <= budget:
             spent += cost

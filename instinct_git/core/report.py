@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from instinct_git.core.batch import Batch
 from instinct_git.core.evidence import day_of, iso_day
-from instinct_git.core.model import FADED, MATURE, RULE, Batch, Policy, Step, Tally
+from instinct_git.core.model import FADED, MATURE, RULE, Policy, Step, Tally
 
 MESSAGE_LINES = 200
 

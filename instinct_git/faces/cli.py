@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import typer
 
@@ -29,7 +30,8 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would happen;
 Key = Annotated[str, typer.Argument(help="The pattern's key, such as seq:test->fix->test.", show_default=False)]
 Here = Annotated[bool, typer.Option("--here", help="Fold on this branch even where the policy says default-branch.")]
 NoCommit = Annotated[bool, typer.Option("--no-commit", help="Write the file, leave the commit to you.")]
-Text = Optional[str]  # noqa: UP045 - typer reads it at run time
+Version = typer.Option("--version", help="Print the version.", callback=lambda wanted: _version(wanted), is_eager=True)
+Text = str | None
 
 SETUP, TEACH, BATCHES = "Set up", "Teach", "Batches (one commit each)"
 READ, PROMOTE, VERIFY, EXCHANGE = "Read", "Promote", "Verify", "Exchange"
@@ -45,10 +47,19 @@ def _invoke(arguments: list[str], as_json: bool) -> int:
     try:
         return int(app(args=arguments or ["--help"], prog_name="instinct", standalone_mode=False) or 0)
     except typer.TyperException as problem:
-        words = arguments[0] if arguments and not arguments[0].startswith("-") else ""
-        return quick.show_error(problem.format_message(), f"`instinct {words} --help`".replace("  ", " "), as_json)
+        return quick.show_error(problem.format_message(), _help_for(arguments), as_json)
     except typer.Abort:
         return 130
+
+
+def _help_for(arguments: list[str]) -> str:
+    """Say where the right words stand: in the command's help, or in the general one with the nearest command."""
+    word = next((one for one in arguments if not one.startswith("-")), "")
+    known = [one.name or one.callback.__name__ for one in app.registered_commands if one.callback] + ["export"]
+    if word in known:
+        return f"`instinct {word} --help`"
+    near = difflib.get_close_matches(word, known, n=1)
+    return f"did you mean `instinct {near[0]}`?" if near else "`instinct --help` shows all commands"
 
 
 def _print(lines: list[str]) -> None:
@@ -64,8 +75,8 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def main(
-    folder: Annotated[Optional[Path], typer.Option("-C", help="Run as if started in this folder.", metavar="FOLDER")] = None,  # noqa: UP045
-    version: Annotated[bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)] = False,
+    folder: Annotated[Path | None, typer.Option("-C", help="Start in this folder.", metavar="FOLDER")] = None,
+    version: Annotated[bool, Version] = False,
 ) -> None:
     """A memory for coding agents that lives in your repository and behaves like its code."""
     if folder is not None:
@@ -80,7 +91,7 @@ def main(
 
 @app.command(rich_help_panel=SETUP)
 def init(
-    private: Annotated[bool, typer.Option("--private", help="Keep the memory in $INSTINCT_HOME, not in this repository.")] = False,
+    private: Annotated[bool, typer.Option("--private", help="Keep it in $INSTINCT_HOME, not in here.")] = False,
     dry_run: DryRun = False,
     as_json: Json = False,
 ) -> int:
@@ -120,7 +131,9 @@ def config(
     if as_json:
         print(render.json_text({one.name: found[one.name] for one in rows}))
         return 0
-    _print(render.table([(one.name, shown(found[one.name]), f"{one.meaning} ({found.set_in.get(one.name, 'default')})") for one in rows]))
+    where = found.set_in
+    table = [(one.name, shown(found[one.name]), f"{one.meaning} ({where.get(one.name, 'default')})") for one in rows]
+    _print(render.table(table))
     return 0
 
 
@@ -129,7 +142,7 @@ def config(
 
 @app.command(rich_help_panel=TEACH)
 def observe(
-    key: Annotated[str, typer.Argument(help="The pattern's key; `-` reads one a line from standard input.", show_default=False)],
+    key: Annotated[str, typer.Argument(help="The key; `-` reads one a line from standard input.", show_default=False)],
     category: Annotated[Text, typer.Option("--cat", "-c", help="Category of a key without a known prefix.")] = None,
     source: Annotated[str, typer.Option("--source", "-s", help="Which agent saw it.")] = "",
     session: Annotated[Text, typer.Option("--session", help="The agent's session; one counts at most 3 times.")] = None,
@@ -150,7 +163,7 @@ def observe(
 
 @app.command(rich_help_panel=TEACH)
 def learn(
-    paths: Annotated[list[Path], typer.Argument(help="Claude Code transcripts (.jsonl), or folders of them.", show_default=False)],
+    paths: Annotated[list[Path], typer.Argument(help="Transcripts (.jsonl), or folders of them.", show_default=False)],
     dry_run: DryRun = False,
     as_json: Json = False,
 ) -> int:
@@ -169,7 +182,7 @@ def adjust(
 ) -> int:
     """Raise or lower a confidence by a number, as evidence: exact in every merge."""
     done = Memory().adjust(key, by, why=why)
-    print(render.json_text(done) if as_json else f"adjusted {done.pattern} by {by:+d}  conf={done.live}")
+    print(render.json_text(done._asdict()) if as_json else f"adjusted {done.pattern} by {by:+d}  conf={done.live}")
     return 0
 
 
@@ -215,7 +228,7 @@ def consolidate(dry_run: DryRun = False, here: Here = False, as_json: Json = Fal
 
 @app.command(rich_help_panel=BATCHES)
 def decay(
-    days: Annotated[Optional[int], typer.Option("--days", help="Days without use; default: decay.days of the config.")] = None,  # noqa: UP045
+    days: Annotated[int | None, typer.Option("--days", help="Days without use; default: decay.days.")] = None,
     dry_run: DryRun = False,
     here: Here = False,
     as_json: Json = False,
@@ -229,8 +242,8 @@ def decay(
 
 @app.command(rich_help_panel=READ)
 def suggest(
-    limit: Annotated[Optional[int], typer.Option("--limit", "-n", help="At most so many.")] = None,  # noqa: UP045
-    budget: Annotated[Optional[int], typer.Option("--budget", help="At most so many tokens.")] = None,  # noqa: UP045
+    limit: Annotated[int | None, typer.Option("--limit", "-n", min=0, help="At most so many.")] = None,
+    budget: Annotated[int | None, typer.Option("--budget", min=0, help="At most so many tokens.")] = None,
     as_json: Json = False,
 ) -> int:
     """Print what an agent should know now: mature patterns and rules, strongest first."""
@@ -241,7 +254,7 @@ def suggest(
 def list_(
     category: Annotated[Text, typer.Option("--category", "-c", help="Only this category.")] = None,
     level: Annotated[Text, typer.Option("--level", "-l", help="raw, mature, rule or faded.")] = None,
-    min_confidence: Annotated[Optional[int], typer.Option("--min-confidence", help="At least this live number.")] = None,  # noqa: UP045
+    min_confidence: Annotated[int | None, typer.Option("--min-confidence", help="At least this live number.")] = None,
     source: Annotated[Text, typer.Option("--source", help="Only what this agent has seen.")] = None,
     scope: Annotated[Text, typer.Option("--scope", help="project, private, global or shared.")] = None,
     as_json: Json = False,
@@ -266,8 +279,8 @@ def show(key: Key, as_json: Json = False) -> int:
 
 @app.command(rich_help_panel=READ)
 def search(
-    query: Annotated[list[str], typer.Argument(help="Words, a part of a key, or a key; Chinese too.", show_default=False)],
-    limit: Annotated[int, typer.Option("--limit", "-n", help="At most so many.")] = 20,
+    query: Annotated[list[str], typer.Argument(help="Words, or a part of a key; Chinese too.", show_default=False)],
+    limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="At most so many.")] = 20,
     as_json: Json = False,
 ) -> int:
     """Find patterns by key, title, tags, description and text."""
@@ -348,12 +361,16 @@ def check(as_json: Json = False) -> int:
 
 @export_app.command("rules")
 def export_rules(
-    output: Annotated[Optional[Path], typer.Option("--output", "-o", help="Write to a file.")] = None,  # noqa: UP045
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to a file.")] = None,
     as_json: Json = False,
 ) -> int:
     """Print the rules (confidence 10 and more) as a Markdown list."""
     found = Memory().export_rules()
-    text = render.json_text({"patterns": [one.as_json() for one in found]}) if as_json else "\n".join(render.rules_markdown(found))
+    text = (
+        render.json_text({"patterns": [one.as_json() for one in found]})
+        if as_json
+        else "\n".join(render.rules_markdown(found))
+    )
     if output is None:
         print(text)
         return 0
@@ -367,7 +384,7 @@ def export_rules(
 
 @app.command(rich_help_panel=EXCHANGE)
 def serve(
-    root: Annotated[Optional[Path], typer.Option("--root", help="The project; default: the current folder.")] = None,  # noqa: UP045
+    root: Annotated[Path | None, typer.Option("--root", help="The project; default: the current folder.")] = None,
 ) -> int:
     """Serve the memory to an agent over MCP (standard input and output)."""
     from instinct_git.faces.mcp_server import serve as serve_mcp

@@ -10,6 +10,8 @@ import os
 import sys
 
 MAX_EVENT = 1 << 20  # a hook's payload may hold a whole file; the transcript has it anyway
+MAX_DRAINED = 64 << 20
+FOLDERS = ("observations", "patterns", "ledger")  # one of them makes an `.instinct/` a memory
 
 
 def main() -> int:
@@ -23,45 +25,73 @@ def main() -> int:
 
 
 def _spool(arguments: list[str]) -> None:
-    if len(arguments) < 2 or not all(word.isascii() and word.isalnum() for word in arguments[:2]):
+    if len(arguments) < 2 or not all(_is_word(word) for word in arguments[:2]):
         return
-    agent, event = arguments[:2]
-    data = sys.stdin.buffer.read(MAX_EVENT + 1)
+    data = _event()
     common = _common_dir(os.getcwd())
-    if not data.strip() or len(data) > MAX_EVENT or common is None:
+    if common is None or data.lstrip()[:1] != b"{":
         return
-    if not os.path.isdir(os.path.join(common, "instinct")):
-        return  # no memory was ever used in this clone: leave it alone
     folder = os.path.join(common, "instinct", "spool")
     os.makedirs(folder, mode=0o700, exist_ok=True)
-    name = f"{agent}-{event}-{os.urandom(8).hex()}.json"
+    name = f"{arguments[0]}.{arguments[1]}.{os.urandom(8).hex()}.json"
     temporary = os.path.join(folder, f".{name}.tmp")
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
-        os.write(handle, data)
-    finally:
-        os.close(handle)
-    os.replace(temporary, os.path.join(folder, name))
+        with open(temporary, "xb", opener=_private) as stream:
+            stream.write(data)
+        os.replace(temporary, os.path.join(folder, name))
+    except BaseException:
+        os.remove(temporary)  # noqa: PTH107 - pathlib costs an import on every tool call
+        raise
+
+
+def _is_word(text: str) -> bool:
+    return text.isascii() and text.replace("-", "").replace("_", "").isalnum()
+
+
+def _event() -> bytes:
+    """Return what stands on standard input; nothing if it is too long (read on, so that no agent gets EPIPE)."""
+    data = sys.stdin.buffer.read(MAX_EVENT + 1)
+    if len(data) <= MAX_EVENT:
+        return data
+    drained = 0
+    while drained < MAX_DRAINED and (chunk := sys.stdin.buffer.read(MAX_EVENT)):
+        drained += len(chunk)
+    return b""
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def _common_dir(folder: str) -> str | None:
-    """Return the git directory that the clone's worktrees share, read from files."""
+    """Return the git directory that the clone's worktrees share, read from files; None where no memory is in use."""
+    remembers = False
     while True:
-        dot_git = os.path.join(folder, ".git")
-        if os.path.isdir(dot_git):
-            return dot_git
-        if os.path.isfile(dot_git):
-            with open(dot_git, encoding="utf-8") as stream:
-                git_dir = os.path.join(folder, stream.read().strip().removeprefix("gitdir:").strip())
-            try:
-                with open(os.path.join(git_dir, "commondir"), encoding="utf-8") as stream:
-                    return os.path.join(git_dir, stream.read().strip())
-            except FileNotFoundError:
-                return git_dir
+        base = os.path.join(folder, ".instinct")
+        remembers = remembers or any(os.path.isdir(os.path.join(base, name)) for name in FOLDERS)
+        common = _shared(os.path.join(folder, ".git"))
+        if common is not None:
+            # A private memory leaves its traces in the clone alone; without either the clone is left alone.
+            return common if remembers or os.path.isdir(os.path.join(common, "instinct")) else None
         parent = os.path.dirname(folder)
         if parent == folder:
             return None
         folder = parent
+
+
+def _shared(dot_git: str) -> str | None:
+    """Return the common directory behind a `.git` folder, or behind the file that stands in a linked worktree."""
+    if os.path.isfile(os.path.join(dot_git, "HEAD")):
+        return dot_git
+    if not os.path.isfile(dot_git):
+        return None
+    with open(dot_git, encoding="utf-8", errors="surrogateescape") as stream:
+        git_dir = os.path.join(os.path.dirname(dot_git), stream.read().strip().removeprefix("gitdir:").strip())
+    try:
+        with open(os.path.join(git_dir, "commondir"), encoding="utf-8", errors="surrogateescape") as stream:
+            return os.path.normpath(os.path.join(git_dir, stream.read().strip()))
+    except FileNotFoundError:
+        return os.path.normpath(git_dir)  # a submodule
 
 
 if __name__ == "__main__":

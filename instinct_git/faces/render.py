@@ -6,12 +6,11 @@ import json
 import os
 import sys
 import unicodedata
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, is_dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from instinct_git.core.model import Finding
+    from instinct_git.core.pattern import Finding
     from instinct_git.core.report import Explanation, Stats
     from instinct_git.operations.batches import BatchResult
     from instinct_git.operations.learning import LearnResult
@@ -29,20 +28,24 @@ def paint(text: str, kind: str) -> str:
 
 def json_text(value: Any) -> str:
     """Return a result as JSON, in one form for all verbs."""
-    return json.dumps(value, ensure_ascii=False, indent=2, default=_plain)
+    return json.dumps(plain(value), ensure_ascii=False, indent=2, default=str)
 
 
-def _plain(value: Any) -> Any:
-    if is_dataclass(value) and not isinstance(value, type):
-        return asdict(value)
+def plain(value: Any) -> Any:
+    """Return a result as plain data: named tuples and dataclasses become objects, whatever holds them."""
     if hasattr(value, "_asdict"):
-        return value._asdict()
-    return str(value)
+        value = value._asdict()
+    elif hasattr(value, "__dataclass_fields__"):
+        value = {name: getattr(value, name) for name in value.__dataclass_fields__}
+    if isinstance(value, Mapping):
+        return {str(name): plain(one) for name, one in value.items()}
+    return [plain(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
 def width(text: str) -> int:
     """Return how many columns a text takes on a terminal (a CJK character takes two)."""
-    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 0 if unicodedata.combining(char) else 1 for char in text)
+    wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text)
+    return len(text) + wide - sum(unicodedata.combining(char) != 0 for char in text)
 
 
 def pad(text: str, columns: int) -> str:
@@ -60,7 +63,8 @@ def table(rows: Sequence[Sequence[str]]) -> list[str]:
     if not rows:
         return []
     widths = [max(width(row[i]) for row in rows) for i in range(len(rows[0]) - 1)]
-    return ["  ".join([*(pad(cell, w) for cell, w in zip(row, widths, strict=False)), row[-1]]).rstrip() for row in rows]
+    padded = [[*(pad(cell, size) for cell, size in zip(row, widths, strict=False)), row[-1]] for row in rows]
+    return ["  ".join(row).rstrip() for row in padded]
 
 
 def suggestion_lines(found: Suggestions) -> list[str]:
@@ -69,9 +73,8 @@ def suggestion_lines(found: Suggestions) -> list[str]:
     lines = []
     for one in found.patterns:
         level = paint(pad(f"[{one.level}]", 8), one.level)
-        lines.append(
-            f"{pad(one.pattern, keys)}    {pad(f'conf={one.confidence}', 8)} {level}  {one.category}  — {clean(one.words)}"
-        )
+        number = pad(f"conf={one.confidence}", 8)
+        lines.append(f"{pad(one.pattern, keys)}    {number} {level}  {one.category}  — {clean(one.words)}")
     count = len(found.patterns)
     lines.append(f"# {count} suggestion{'' if count == 1 else 's'}")
     if found.left_out:
@@ -172,7 +175,8 @@ def explain_lines(one: Explanation) -> list[str]:
         delta = "capped" if line.capped else f"{line.delta:+d}"
         told = "; ".join(part for part in (line.note, f"reaches {line.passed}" if line.passed else "") if part)
         session = f"session {line.session}" if line.session else ""
-        rows.append((line.day, line.id, line.kind, line.source or "-", session, delta, f"= {line.confidence}", line.where, clean(told)))
+        number = f"= {line.confidence}"
+        rows.append((line.day, line.id, line.kind, line.source or "-", session, delta, number, line.where, clean(told)))
     lines += ["  " + row for row in table(rows)]
     if one.offset:
         lines.append(f"  {one.offset:+d} by hand in the file")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-
 from dataclasses import dataclass, replace
 
 from instinct_git.core import consolidate as plans
-from instinct_git.core.model import Batch, Moved
+from instinct_git.core.batch import Batch, Moved
 from instinct_git.core.report import commit_message
 from instinct_git.errors import InstinctError
 from instinct_git.operations.setup import scaffold, scaffolding
@@ -137,7 +136,7 @@ def _result(batch: Batch, sha: str, *, published: str = "", dry_run: bool = Fals
 
 def change_file(space: Workspace, path: str, text: str, subject: str, *, commit: bool = True) -> str:
     """Write one pattern file for a person's verb (retire, restore) and commit exactly that file."""
-    from instinct_git.core.model import Change
+    from instinct_git.core.batch import Change
 
     refuse_secrets([(path, text)])
     repository = space.repository() if commit else None

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from instinct_git.core.confidence import fold_one, group
 from instinct_git.core.evidence import LEDGER, OBSERVATIONS, EvidenceSet, parse_container
@@ -20,8 +19,7 @@ LIVE_FILES = 800
 """With more containers and inbox files than this the live value is left out: observing must stay fast."""
 
 
-@dataclass(frozen=True, slots=True)
-class Observed:
+class Observed(NamedTuple):
     """What one observation did."""
 
     pattern: str
@@ -33,8 +31,7 @@ class Observed:
     status: str = "active"
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(NamedTuple):
     """One observation as it was asked for."""
 
     key: str
@@ -47,7 +44,7 @@ class Draft:
     description: str | None = None
     metadata: Mapping[str, Any] | None = None
     kind: str = "observed"
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = NOTHING
 
 
 def evidence_of(space: Workspace, draft: Draft) -> Evidence:
@@ -130,7 +127,7 @@ def live_values(space: Workspace, keys: Iterable[str]) -> dict[str, tuple[int | 
     paths = [place.root / p for b in (OBSERVATIONS, LEDGER) for p in container_paths(place.root, b)]
     paths += inbox.inbox_files(place)
     if len(paths) > LIVE_FILES:
-        return {key: (None, "active") for key in wanted}
+        return dict.fromkeys(wanted, (None, "active"))
     needles = [json.dumps(key, ensure_ascii=False).encode("utf-8") for key in wanted] + [b'"alias"', b'"retract"']
     known = EvidenceSet()
     for path in paths:

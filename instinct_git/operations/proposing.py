@@ -10,7 +10,8 @@ from instinct_git.core.consolidate import Book, Snapshot
 from instinct_git.core.document import MachineLines, with_machine_lines
 from instinct_git.core.evidence import LEDGER, OBSERVATIONS, dump_ledger
 from instinct_git.core.keys import normalise_key
-from instinct_git.core.model import PatternFile, Policy
+from instinct_git.core.model import Policy
+from instinct_git.core.pattern import PatternFile
 from instinct_git.errors import InstinctError, NotInGit, UnknownPattern
 from instinct_git.operations.setup import scaffolding
 from instinct_git.operations.workspace import Workspace, near, refuse_secrets
@@ -86,8 +87,6 @@ def _files(
     Evidence travels in a new container with this pattern's ids alone: a whole container would bring other patterns'
     evidence to the default branch without their files.
     """
-    from dataclasses import replace
-
     at_base = repository.files_at(base, ".instinct")
     wanted = {p: b for p, b in at_base.items() if p.startswith((OBSERVATIONS, LEDGER)) and p.endswith(".jsonl")}
     contents = repository.blobs(wanted.values())
@@ -103,7 +102,7 @@ def _files(
         tally.first_seen or pattern.first_seen, tally.last_seen or pattern.last_seen, tally.sources or pattern.sources,
     )  # fmt: skip
     text = with_machine_lines(pattern.text, machine, pattern.path)
-    pattern = replace(pattern, confidence=confidence, counted=tally.total, level=machine.level)
+    pattern = pattern._replace(confidence=confidence, counted=tally.total, level=machine.level)
     sessions = len({(one.by, one.s) for one in together if one.s})
     skill = proposal.skill(pattern, tally, sessions, name)
     files = {skill.path: skill.text.encode("utf-8")}

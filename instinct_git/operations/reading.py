@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from instinct_git.core import ranking
 from instinct_git.core.keys import CATEGORIES, category_of, describe, normalise_key, pattern_path
-from instinct_git.core.model import FADED, LEVELS, RULE, Finding, PatternFile, Tally
+from instinct_git.core.model import FADED, LEVELS, NOTHING, RULE, Tally
+from instinct_git.core.pattern import Finding, PatternFile
 from instinct_git.errors import InstinctError, InvalidDocument, UnknownPattern
 from instinct_git.operations.workspace import Workspace, near
 from instinct_git.storage import config, index
@@ -17,8 +16,7 @@ from instinct_git.storage import config, index
 SCOPES = ("project", "private", "global", "shared")
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
+class Pattern(NamedTuple):
     """A pattern as the reading verbs give it."""
 
     pattern: str
@@ -40,7 +38,7 @@ class Pattern:
     path: str | None
     """Path of its file below the memory's root; None: no batch has made one yet."""
     candidate: Mapping[str, Any] | None = None
-    metadata: Mapping[str, Any] = field(default_factory=dict)
+    metadata: Mapping[str, Any] = NOTHING
     tags: tuple[str, ...] = ()
     because: str = ""
     """Why a search found it, or where a suggestion comes from."""
@@ -57,7 +55,7 @@ class Pattern:
 
     def as_json(self) -> dict[str, Any]:
         """Return the pattern as plain data."""
-        data = asdict(self)
+        data = {**self._asdict(), "metadata": dict(self.metadata)}
         if not self.because:
             data.pop("because")
         return data
@@ -156,7 +154,7 @@ def search(spaces: Sequence[Workspace], query: str, limit: int = 20) -> list[Pat
         files = [book.files.get(key) or _as_file(one) for key, one in known.items()]
         for file, hit in ranking.rank(query, files):
             live = known[file.key].live if file.key in known else tallies[file.key].total
-            hits.append((hit.score, replace(known[file.key], because=hit.because, live=live)))
+            hits.append((hit.score, known[file.key]._replace(because=hit.because, live=live)))
     hits.sort(key=lambda row: (-row[0], -row[1].live, row[1].pattern))
     return [one for _, one in hits[: max(limit, 0)]]
 
@@ -167,8 +165,7 @@ def _as_file(one: Pattern) -> PatternFile:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Suggestions:
+class Suggestions(NamedTuple):
     """What an agent is told, and what the budget left out."""
 
     patterns: tuple[Pattern, ...]
@@ -191,7 +188,7 @@ def suggest(spaces: Sequence[Workspace], *, limit: int | None = None, budget: in
             if ranking.suggestible(file):
                 found.setdefault(file.key, (file, space.place.scope))  # the nearer memory speaks
     ordered = sorted(found.values(), key=lambda row: ranking.suggestion_order(row[0]))
-    patterns = [replace(_pattern(file, file.confidence, scope), because=_origin(file, scope)) for file, scope in ordered]
+    patterns = [_pattern(file, file.confidence, scope)._replace(because=_origin(file, scope)) for file, scope in ordered]
     kept, left = ranking.within_budget([(one, f"{one.pattern} {one.words}") for one in patterns], limit_tokens or 0)
     if limit is not None:
         kept, left = kept[: max(limit, 0)], kept[max(limit, 0) :] + left
@@ -222,7 +219,7 @@ def explain(space: Workspace, key: str) -> Any:
     members = [one._replace(note=noted.by_id[one.id].note, at=noted.by_id[one.id].at) for one in members]
     offset = file.offset if file else 0
     steps = fold_one(members, policy, steps=True).steps
-    where = {one: "observations" for one in book.tree_ids} | {one: "ledger" for one in book.ledger_ids}
+    where = dict.fromkeys(book.tree_ids, "observations") | dict.fromkeys(book.ledger_ids, "ledger")
     live = offset + (steps[-1].total if steps else 0)
     gone = retracted(list(book.everything))
     return report.Explanation(
@@ -249,11 +246,13 @@ def history(space: Workspace, key: str, limit: int = 0) -> list[Any]:
 
 def stats(space: Workspace) -> Any:
     """Return the memory in numbers, what waits, since when, and what would move it."""
+    from collections import Counter
+
     from instinct_git.core import report
     from instinct_git.core.consolidate import removed_by_person
     from instinct_git.core.evidence import day_of, iso_day
 
-    book, waiting = space.read()
+    book, _ = space.read()
     policy = space.config().policy
     tallies = book.tallies(policy)
     unfolded = len(book.tree_ids - book.ledger_ids)
@@ -319,5 +318,5 @@ def export_rules(spaces: Iterable[Workspace]) -> list[Pattern]:
         for file in files:
             if file.confidence >= limit and file.status == "active":
                 pattern = _pattern(file, file.confidence, space.place.scope)
-                found.setdefault(file.key, replace(pattern, level=RULE))
+                found.setdefault(file.key, pattern._replace(level=RULE))
     return sorted(found.values(), key=lambda one: (-one.confidence, one.pattern))

@@ -6,7 +6,6 @@ Every setting stands once, in SETTINGS: `init` writes it, `instinct config` prin
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -52,12 +51,13 @@ SETTINGS = (
 _BY_NAME = {setting.name: setting for setting in SETTINGS}
 
 
-@dataclass(frozen=True, slots=True)
 class Config:
     """All settings with their values; `set_in` says which file set a name."""
 
-    values: Mapping[str, Any]
-    set_in: Mapping[str, str]
+    __slots__ = ("set_in", "values")
+
+    def __init__(self, values: Mapping[str, Any], set_in: Mapping[str, str]) -> None:
+        self.values, self.set_in = values, set_in
 
     def __getitem__(self, name: str) -> Any:
         return self.values[name]

@@ -6,16 +6,15 @@ Finding the place reads a few small files and starts no git process: every `obse
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from instinct_git.errors import InstinctError
 
 PROJECT, PRIVATE, GLOBAL, SHARED = "project", "private", "global", "shared"
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where one memory is. Without a git repository `top`, `git_dir` and `common_dir` are None."""
 
     root: Path
@@ -49,10 +48,12 @@ class Place:
     def inboxes(self) -> list[Path]:
         """Every folder that may hold this clone's uncommitted evidence, the preferred one first."""
         found = [self.state_dir / "inbox"] if self.common_dir is not None else []
-        # The id changes when a remote is added: what was written under the path's id must still be found.
-        for name in dict.fromkeys((project_id(self), _own_path_id(self))):
-            found.append(self.home / "inbox" / name)
-        return found
+        return [*found, *self.fallbacks()]
+
+    def fallbacks(self) -> list[Path]:
+        """The inbox folders in $INSTINCT_HOME. The id changes when a remote is added: what was written under the
+        path's id must still be found."""
+        return [self.home / "inbox" / name for name in dict.fromkeys((project_id(self), _own_path_id(self)))]
 
     def exists(self) -> bool:
         """True when the memory has been set up."""
@@ -216,17 +217,22 @@ def container_paths(root: Path, below: str) -> list[str]:
 
 def create(path: Path, content: bytes) -> None:
     """Write a new file so that readers see all of it or nothing, and a power cut cannot lose it. Never overwrites."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = _temporary(path)
     try:
         _write(temporary, content, sync=True)
         os.link(temporary, path) if hasattr(os, "link") else os.rename(temporary, path)
-    except (PermissionError, NotImplementedError, OSError) as problem:
+    except OSError as problem:
         if isinstance(problem, FileExistsError) or not _cannot_link(problem) or path.exists():
             raise
         os.rename(temporary, path)  # some file systems have no hard links; the name is random, so nothing is replaced
     finally:
         temporary.unlink(missing_ok=True)
     _sync_folder(path.parent)
+
+
+def _temporary(path: Path) -> Path:
+    """Return a name beside `path` that no other process or thread has."""
+    return path.with_name(f".{path.name}.{os.urandom(6).hex()}.tmp")
 
 
 def _cannot_link(problem: OSError) -> bool:
@@ -238,7 +244,7 @@ def _cannot_link(problem: OSError) -> bool:
 def replace(path: Path, content: bytes) -> None:
     """Write a file's new content in one step: after a crash it is the old or the new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = _temporary(path)
     try:
         _write(temporary, content, sync=False)
         if path.exists():
@@ -249,7 +255,7 @@ def replace(path: Path, content: bytes) -> None:
 
 
 def _write(path: Path, content: bytes, *, sync: bool) -> None:
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o666)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     try:
         view = memoryview(content)
         while view:

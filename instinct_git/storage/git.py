@@ -7,16 +7,15 @@ Every child runs with git's own variables removed (a hook exports them), without
 from __future__ import annotations
 
 import os
-import random
 import re
-import shutil
+import signal
+import subprocess
 import tempfile
 import threading
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from instinct_git.errors import GitFailed, NotInGit, RepositoryBusy
 from instinct_git.storage.files import Place
@@ -26,16 +25,15 @@ SCRUBBED = (
     "GIT_NAMESPACE", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS",
 )  # fmt: skip
 QUIET = {"GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "true", "SSH_ASKPASS_REQUIRE": "never", "LC_ALL": "C"}
+TIMED_OUT = "git did not end within its time limit"
 COMMIT_SECONDS = 120.0
 READ_SECONDS = 60.0
 LOCK_SECONDS = 10.0
-_LOCKED = re.compile(r"\.lock|cannot lock ref|is at .* but expected|unable to lock")
 _OPERATIONS = {
     "MERGE_HEAD": "a merge", "CHERRY_PICK_HEAD": "a cherry-pick", "REVERT_HEAD": "a revert",
     "rebase-merge": "a rebase", "rebase-apply": "a rebase", "sequencer": "a cherry-pick or revert",
 }  # fmt: skip
 _environment = threading.RLock()
-T = TypeVar("T")
 
 
 class Result(NamedTuple):
@@ -84,19 +82,36 @@ def run(folder: Path, args: Sequence[str], *, stdin: bytes = b"", env: Mapping[s
         stream.seek(0)
         try:
             with _without_git_variables():
-                code, out, err = gitpython.Git(str(folder)).execute(
+                handle: Any = gitpython.Git(str(folder)).execute(
                     ["git", *args],
                     istream=stream,
-                    with_extended_output=True,
-                    with_exceptions=False,
-                    stdout_as_string=False,
-                    strip_newline_in_stdout=False,
-                    kill_after_timeout=None if os.name == "nt" else seconds,
+                    as_process=True,
                     env=variables,
+                    # A session of its own: all of it can be killed, and nothing in it can ask the person's terminal.
+                    start_new_session=os.name != "nt",
                 )
         except gitpython.exc.GitCommandNotFound:
             raise GitFailed("git is not installed or not on PATH", "install git and try again") from None
-    return Result(int(code), bytes(out or b""), str(err or ""))
+        return _finished(handle.proc, seconds)
+
+
+def _finished(child: subprocess.Popen[bytes], seconds: float) -> Result:
+    """Wait for a git process; at the time limit, and when we are interrupted, it goes with all that it started."""
+    try:
+        out, err = child.communicate(timeout=seconds)
+    except BaseException as stop:
+        try:
+            os.killpg(child.pid, signal.SIGKILL) if hasattr(os, "killpg") else child.kill()
+        except OSError:
+            pass  # it has ended meanwhile
+        for stream in (child.stdout, child.stderr):
+            if stream is not None:
+                stream.close()
+        child.wait()
+        if not isinstance(stop, subprocess.TimeoutExpired):
+            raise
+        return Result(child.returncode or 1, b"", TIMED_OUT)
+    return Result(child.returncode, out, err.decode("utf-8", "replace"))
 
 
 class Repository:
@@ -118,7 +133,7 @@ class Repository:
         """Run a command that is expected to work; raises GitFailed with git's own words."""
         result = run(self.top, args, stdin=stdin, env=env)
         if result.code:
-            raise _failed(args[0], result)
+            raise failed(args[0], result)
         return result
 
     def inside(self, path: str) -> str:
@@ -217,11 +232,15 @@ class Repository:
         for name, words in _OPERATIONS.items():
             if (self.git_dir / name).exists():
                 raise RepositoryBusy(f"{words} is in progress", f"finish or abort it, then run this again; {later}")
-        if "GIT_INDEX_FILE" in os.environ and (self.git_dir / "index.lock").exists():
-            raise RepositoryBusy("a git commit is running (this is one of its hooks)", f"run it afterwards; {later}")
         probe = self.ask("rev-parse", "--is-inside-work-tree")
         if probe.code:
-            raise _failed("rev-parse", probe)
+            raise failed("rev-parse", probe)
+        if probe.text != "true":
+            raise RepositoryBusy(
+                f"{self.top} is a bare repository: it has no working tree", "run this in a clone or a linked worktree of it"
+            )
+        if self._is_hook_of_an_open_commit():
+            raise RepositoryBusy("a git commit is running (this is one of its hooks)", f"run it afterwards; {later}")
         if not self.branch():
             raise RepositoryBusy("HEAD is detached", f"switch to a branch, then run this again; {later}")
         if self.ask("check-ignore", "-q", "--no-index", self.inside(".instinct/patterns/x.md")).code == 0:
@@ -237,143 +256,63 @@ class Repository:
         if "M" in tags.values():
             raise RepositoryBusy("files of .instinct have merge conflicts", "resolve them, then run this again")
 
+    def _is_hook_of_an_open_commit(self) -> bool:
+        """True in a hook of this worktree's `git commit` before the commit is made: git exports the index to its hooks,
+        and until then that index holds what HEAD has not. In a post-commit hook both agree."""
+        given = os.environ.get("GIT_INDEX_FILE")
+        if not given:
+            return False
+        index = (self.top / given).resolve()
+        if self.git_dir.resolve() not in index.parents:
+            return False  # the commit of another repository
+        if (self.git_dir / "index.lock").exists():
+            return True
+        if not index.exists():
+            return False  # a partial commit's index, which is gone when the commit is made
+        return not self.head() or bool(self.ask("diff-index", "--cached", "--quiet", "HEAD", env={"GIT_INDEX_FILE": str(index)}).code)
+
     def refuse_without_identity(self) -> None:
         """Raise GitFailed when git does not know who commits. An identity is never invented."""
-        result = run(self.top, ["var", "GIT_COMMITTER_IDENT"], env=_author())
+        result = run(self.top, ["var", "GIT_COMMITTER_IDENT"], env=author_variables())
         if result.code:
             raise GitFailed(
-                "git does not know who you are: " + _last_line(result.err),
+                "git does not know who you are: " + last_line(result.err),
                 'set user.name and user.email (`git config --global user.email you@example.org`), or INSTINCT_AUTHOR="Name '
                 '<address>"; nothing is lost, run this again afterwards',
             )
 
-    # -- committing --------------------------------------------------------------------------------------------------
+    # -- committing (storage/commits.py has the recipes) -----------------------------------------------------------------
 
     def real_index(self) -> Path:
         """Return the index file of this worktree."""
         return self.git_dir / "index"
 
     def commit(self, paths: Sequence[str], message: str) -> str:
-        """Commit exactly these memory paths as they are in the working tree and return the commit's id.
+        """Commit exactly these memory paths as they are in the working tree and return the commit's id; an empty
+        string when there is nothing to commit."""
+        from instinct_git.storage import commits
 
-        Returns an empty string when there is nothing to commit. The user's index, staged work and other files stay as
-        they are; hooks, signing and identity are the user's, since porcelain `git commit` writes the commit.
-        """
-        owed = self.place.worktree_state_dir / "restage"
-        listing = b"".join(os.fsencode(self.inside(path)) + b"\0" for path in dict.fromkeys(paths))
-        if owed.exists():
-            listing += owed.read_bytes()  # an earlier run committed these but could not refresh the real index
-        self._wait_for_index()
-        private = self.place.worktree_state_dir / f"index.{os.getpid()}.{threading.get_ident()}"
-        private.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            head, made = _retried(lambda: self._commit_once(private, listing, message))
-            sha = _retried(lambda: self._repaired(head, private, listing)) if made else ""
-        finally:
-            for leftover in (private, private.with_name(private.name + ".lock")):
-                leftover.unlink(missing_ok=True)
-        try:
-            _retried(lambda: self._stage(None, listing))  # the real index, our paths only: `git status` is clean for us
-            owed.unlink(missing_ok=True)
-        except GitFailed:
-            owed.write_bytes(listing)  # the commit stands; the next batch catches the index up
-        return sha
-
-    def _wait_for_index(self) -> None:
-        """Wait for a git command that holds the real index; refuse, and say how old the lock is, when it stays."""
-        lock = self.git_dir / "index.lock"
-        deadline = time.monotonic() + LOCK_SECONDS
-        while lock.exists():
-            if time.monotonic() > deadline:
-                age = max(0, int(time.time() - lock.stat().st_mtime))
-                raise RepositoryBusy(
-                    f"{lock} has been held for {age} seconds",
-                    "another git command runs; if none does, remove that file yourself and run this again",
-                )
-            time.sleep(0.05)
-
-    def _commit_once(self, private: Path, listing: bytes, message: str) -> tuple[str, bool]:
-        head = self.head()
-        self._fresh_index(private, head)
-        self._stage(private, listing)
-        if self._nothing_staged(private, head):
-            return head, False
-        args = ["commit", "-q", "--no-status", "--cleanup=whitespace", "-F", "-"]
-        env = {"GIT_INDEX_FILE": str(private), **_author()}
-        result = run(self.top, args, stdin=message.encode("utf-8"), env=env, seconds=COMMIT_SECONDS)
-        if result.code:
-            raise _commit_failed(result)
-        return head, True
-
-    def _fresh_index(self, private: Path, head: str) -> None:
-        """Start the private index from a copy of the real one (its cache of file times), reset to HEAD."""
-        private.unlink(missing_ok=True)
-        if self.real_index().exists():
-            shutil.copyfile(self.real_index(), private)
-        env = {"GIT_INDEX_FILE": str(private)}
-        self.must("read-tree", *(["--reset", head] if head else ["--empty"]), env=env)
-
-    def _stage(self, index: Path | None, listing: bytes) -> None:
-        env = {"GIT_INDEX_FILE": str(index)} if index else None
-        self.must("update-index", "--add", "--remove", "-z", "--stdin", stdin=listing, env=env)
-
-    def _nothing_staged(self, private: Path, head: str) -> bool:
-        env = {"GIT_INDEX_FILE": str(private)}
-        if not head:
-            return not self.ask("ls-files", "-z", env=env).out
-        return self.ask("diff-index", "--cached", "--quiet", head, "--", env=env).code == 0
-
-    def _repaired(self, expected: str, private: Path, listing: bytes) -> str:
-        """Return our commit. Somebody may have committed between our reading of HEAD and git's: our tree would then
-        undo their change, so the commit is made again on top of theirs, with a compare-and-swap of the branch."""
-        ours = self.head()
-        parent = self.commit_of(ours + "^")
-        if parent == expected:
-            return ours
-        self._fresh_index(private, parent)
-        self._stage(private, listing)
-        tree = self.must("write-tree", env={"GIT_INDEX_FILE": str(private)}).text
-        words = self.must("log", "-1", "--format=%B", ours).out
-        author = dict(zip(("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_AUTHOR_DATE"),
-                          self.must("log", "-1", "--format=%an%n%ae%n%aI", ours).text.split("\n"), strict=True))  # fmt: skip
-        mended = self.must("commit-tree", *self._sign(), "-p", parent, tree, stdin=words, env={**_author(), **author}).text
-        self.must("update-ref", "-m", "commit: instinct, made again on the newer commit", "HEAD", mended, ours)
-        return mended
-
-    def _sign(self) -> list[str]:
-        return ["-S"] if self.ask("config", "--type=bool", "commit.gpgsign").text == "true" else []
+        return commits.commit(self, paths, message)
 
     def commit_on(self, branch: str, base: str, files: Mapping[str, bytes], message: str) -> str:
         """Make a commit with these files on top of `base` and let the new `branch` point to it.
 
         Touches neither the working tree, the index nor HEAD. Raises GitFailed when the branch exists meanwhile.
         """
-        state = self.place.worktree_state_dir
-        state.mkdir(parents=True, exist_ok=True)
-        private = state / f"propose.{os.getpid()}.{threading.get_ident()}"
-        env = {"GIT_INDEX_FILE": str(private)}
-        try:
-            self.must("read-tree", base, env=env)
-            for path, content in files.items():
-                blob = self.must("hash-object", "-w", "--stdin", stdin=content).text
-                self.must("update-index", "--add", "--cacheinfo", f"100644,{blob},{self.inside(path)}", env=env)
-            tree = self.must("write-tree", env=env).text
-        finally:
-            for leftover in (private, private.with_name(private.name + ".lock")):
-                leftover.unlink(missing_ok=True)
-        sha = self.must("commit-tree", *self._sign(), "-p", base, tree, stdin=message.encode("utf-8"), env=_author()).text
-        self.must("update-ref", "-m", "instinct: propose", f"refs/heads/{branch}", sha, "0" * len(sha))
-        return sha
+        from instinct_git.storage import commits
+
+        return commits.commit_on(self, branch, base, files, message)
 
 
 def init_repository(folder: Path) -> None:
     """Make `folder` a git repository (the user's own memories in $INSTINCT_HOME are ones)."""
     result = run(folder, ["init", "-q"])
     if result.code:
-        raise _failed("init", result)
+        raise failed("init", result)
 
 
-def _author() -> dict[str, str]:
+def author_variables() -> dict[str, str]:
+    """Return the variables that make INSTINCT_AUTHOR ("Name <address>") author and committer."""
     match = re.fullmatch(r"\s*(.+?)\s*<([^<>]+)>\s*", os.environ.get("INSTINCT_AUTHOR", ""))
     if match is None:
         return {}
@@ -381,42 +320,15 @@ def _author() -> dict[str, str]:
     return {"GIT_AUTHOR_NAME": name, "GIT_AUTHOR_EMAIL": email, "GIT_COMMITTER_NAME": name, "GIT_COMMITTER_EMAIL": email}
 
 
-def _last_line(text: str) -> str:
+def last_line(text: str) -> str:
+    """Return git's last words."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[-1] if lines else "no message"
 
 
-def _failed(command: str, result: Result) -> GitFailed:
+def failed(command: str, result: Result) -> GitFailed:
+    """Return the error for a command that failed, with git's own words."""
     if "dubious ownership" in result.err:
-        return GitFailed("git refuses this folder: it belongs to another user", _last_line(result.err))
+        return GitFailed("git refuses this folder: it belongs to another user", last_line(result.err))
     hint = "nothing was changed; mend what git names and run this again"
     return GitFailed(f"git {command} failed: {result.err.strip() or result.code}", hint)
-
-
-def _commit_failed(result: Result) -> GitFailed:
-    words = (result.err or result.text).strip() or f"exit {result.code}"
-    if "did not complete in" in words:
-        return GitFailed(
-            f"git commit did not end within {COMMIT_SECONDS:g} seconds", "signing or a hook may wait for input; nothing was changed"
-        )
-    if "gpg failed to sign" in words or "failed to write commit object" in words:
-        return GitFailed(f"git could not sign the commit: {words}", "mend the signing set-up; nothing was changed")
-    if "tell me who you are" in words.lower() or "unable to auto-detect" in words:
-        return GitFailed(f"git does not know who you are: {_last_line(words)}", "set user.name and user.email; nothing was changed")
-    return GitFailed(
-        f"git commit was refused: {words}", "a hook may have said no; nothing was changed, the evidence waits for the next run"
-    )
-
-
-def _retried(action: Callable[[], T]) -> T:
-    """Run `action` again while somebody else holds one of git's locks; a lock of others is never removed."""
-    deadline = time.monotonic() + LOCK_SECONDS
-    pause = 0.01
-    while True:
-        try:
-            return action()
-        except GitFailed as problem:
-            if not _LOCKED.search(problem.message) or time.monotonic() > deadline:
-                raise
-            time.sleep(pause * (0.5 + random.random()))
-            pause = min(pause * 2, 0.5)

@@ -6,9 +6,9 @@ No lock and no append: a file appears complete under a name nobody else has, so 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from instinct_git.core.evidence import BadLine, dump_container, nonce, parse_container, published
 from instinct_git.core.model import Evidence
@@ -21,8 +21,7 @@ LAST = "zz"
 """First characters of a nonce whose ids are to come last in their day; 50 bits of randomness follow."""
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
+class Waiting(NamedTuple):
     """The inbox as read."""
 
     evidence: tuple[Evidence, ...]
@@ -58,12 +57,10 @@ def put(place: Place, evidence: Iterable[Evidence], day: str, *, tree: bool = Fa
     stem = new_stem(day, last=any(_takes_away(one) for one in evidence))
     named = [one if one.id else one._replace(id=f"{stem}.{n}") for n, one in enumerate(evidence, 1)]
     problems: list[str] = []
-    targets: list[tuple[Path, Callable[[Evidence], Evidence]]] = [] if tree else [(f, lambda e: e) for f in place.inboxes]
-    if place.exists():
-        targets.append((place.root / TREE, published))
-    for folder, form in targets:
+    for folder in _targets(place, tree):
         try:
-            content = dump_container(form(one) for one in named)
+            published_form = folder == place.root / TREE
+            content = dump_container(published(one) if published_form else one for one in named)
             folder.mkdir(parents=True, exist_ok=True)
             path = folder / f"{stem}.jsonl"
             files.create(path, content)
@@ -74,6 +71,16 @@ def put(place: Place, evidence: Iterable[Evidence], day: str, *, tree: bool = Fa
         "the evidence cannot be written: " + "; ".join(problems),
         "free disk space, or let this user write to one of these folders ($INSTINCT_HOME moves the second)",
     )
+
+
+def _targets(place: Place, tree: bool) -> Iterator[Path]:
+    """Yield where evidence may go; the fallbacks need a hash, so they are named only when the first one failed."""
+    if not tree:
+        if place.common_dir is not None:
+            yield place.state_dir / "inbox"
+        yield from place.fallbacks()
+    if place.exists():
+        yield place.root / TREE
 
 
 def read(place: Place) -> Waiting:
@@ -95,7 +102,9 @@ def read(place: Place) -> Waiting:
 def inbox_files(place: Place) -> list[Path]:
     """Return the inbox files, oldest name first."""
     found: list[Path] = []
-    for folder in place.inboxes:
+    # Without a folder for them there are no fallbacks, and their names cost a hash.
+    several = place.common_dir is None or (place.home / "inbox").is_dir()
+    for folder in place.inboxes if several else [place.state_dir / "inbox"]:
         try:
             found += [folder / entry for entry in sorted(os.listdir(folder)) if entry.endswith(".jsonl")]
         except (FileNotFoundError, NotADirectoryError, PermissionError):
@@ -130,7 +139,4 @@ def _secret(place: Place) -> bytes:
         except OSError:
             continue
         return path.read_bytes()
-    raise InstinctError(
-        "this clone's secret cannot be written, so a session id cannot be hidden",
-        "let this user write to $INSTINCT_HOME, or leave --session out",
-    )
+    return os.urandom(32)  # no folder can be written: the evidence still counts, its session is a new one

@@ -12,15 +12,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from instinct_git.core.document import parse
-from instinct_git.core.model import Finding, PatternFile
+from instinct_git.core.keys import pattern_path
+from instinct_git.core.pattern import Finding, PatternFile
 from instinct_git.errors import InvalidDocument
 from instinct_git.storage import files
 from instinct_git.storage.files import Place
 
 VERSION = 1
 RACY_NS = 50_000_000  # coarser than any clock that stamps files on the systems we run on, but network shares
-_FIELDS = (
+_FIELDS = (  # in the order of PatternFile, whose path and text come first
     "key", "category", "confidence", "counted", "level", "first_seen", "last_seen", "sources", "title", "description",
     "tags", "status", "graduated_to", "metadata",
 )  # fmt: skip
@@ -44,7 +44,8 @@ def patterns(place: Place) -> tuple[list[PatternFile], list[Finding]]:
         if stamp[0] < now - RACY_NS and stamp[1] < now - RACY_NS:
             fresh[path] = row
         pattern = _restored(path, row[1])
-        found.setdefault(pattern.key, pattern)
+        if pattern.key not in found or path == pattern_path(pattern.key):
+            found[pattern.key] = pattern
     if fresh != cached:
         _save(place, fresh)
     return sorted(found.values(), key=lambda one: one.key), broken
@@ -69,14 +70,16 @@ def _listing(root: Path) -> Iterator[tuple[str, list[int]]]:
 
 
 def _parsed(root: Path, path: str) -> list[Any]:
+    from instinct_git.core.document import parse
+
     pattern = parse((root / path).read_bytes().decode("utf-8", "surrogateescape"), path)
     return json.loads(json.dumps([getattr(pattern, name) for name in _FIELDS], default=str))  # type: ignore[no-any-return]
 
 
 def _restored(path: str, row: list[Any]) -> PatternFile:
-    values = dict(zip(_FIELDS, row, strict=True))
-    values["sources"], values["tags"] = tuple(values["sources"]), tuple(values["tags"])
-    return PatternFile(path=path, text="", **values)
+    sources, tags = _FIELDS.index("sources"), _FIELDS.index("tags")
+    row[sources], row[tags] = tuple(row[sources]), tuple(row[tags])
+    return PatternFile(path, "", *row)
 
 
 def _file(place: Place) -> Path:

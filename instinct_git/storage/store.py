@@ -13,11 +13,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from instinct_git.core.batch import Batch
 from instinct_git.core.consolidate import Snapshot
 from instinct_git.core.evidence import LEDGER, OBSERVATIONS, parse_container
-from instinct_git.core.model import Batch
+from instinct_git.core.model import Evidence
 from instinct_git.errors import InstinctError, RepositoryBusy
 from instinct_git.storage import files, inbox
+from instinct_git.storage.commits import COMMITTING
 from instinct_git.storage.files import Place
 from instinct_git.storage.git import Repository
 
@@ -53,6 +55,8 @@ def batch_lock(place: Place, seconds: float = LOCK_SECONDS) -> Iterator[None]:
     """Hold the one lock of this clone under which the inbox is drained, whichever worktree the batch runs in."""
     from filelock import FileLock, Timeout
 
+    if os.environ.get(COMMITTING) == str(place.common_dir):
+        raise RepositoryBusy("a batch is being committed (this is one of its hooks)", "nothing to do: it takes all evidence")
     try:
         place.state_dir.mkdir(parents=True, exist_ok=True)
         lock = FileLock(place.state_dir / "batch.lock")
@@ -113,19 +117,20 @@ def apply(place: Place, prepared: Prepared, repository: Repository | None, messa
 
     When the commit is refused, every file is put back as it was and the error goes on.
     """
-    journal = _journal_path(place)
+    journal, owed = _journal_path(place), _journal(place)
     paths = list(prepared.contents)
     before: dict[str, bytes | None] = {}
     try:
         journal.parent.mkdir(parents=True, exist_ok=True)
-        files.replace(journal, json.dumps(sorted({*paths, *_journal(place)})).encode("utf-8"))
+        files.replace(journal, json.dumps(sorted({*paths, *owed})).encode("utf-8"))
         for change in prepared.batch.changes:
             path = place.root / change.path
             before[change.path] = path.read_bytes() if path.is_file() else None
             _write(path, change.content, new=before[change.path] is None)
         sha = repository.commit(paths, message) if repository is not None and paths else ""
     except BaseException as problem:
-        _put_back(place, before)
+        if _put_back(place, before):
+            _restore_journal(journal, owed)
         if isinstance(problem, OSError):
             raise InstinctError(
                 f"the batch cannot be written: {problem.strerror or problem}",
@@ -146,12 +151,25 @@ def _write(path: Path, content: bytes | None, *, new: bool) -> None:
         files.replace(path, content)
 
 
-def _put_back(place: Place, before: Mapping[str, bytes | None]) -> None:
+def _put_back(place: Place, before: Mapping[str, bytes | None]) -> bool:
+    whole = True
     for path, content in before.items():
         try:
             _write(place.root / path, content, new=False)
         except OSError:
-            continue  # the journal still names the path, so the next batch settles it
+            whole = False  # the journal still names the path, so the next batch settles it
+    return whole
+
+
+def _restore_journal(journal: Path, owed: list[str]) -> None:
+    """Let the journal name what it named before: a person's later edit of one of our paths is not ours to commit."""
+    try:
+        if owed:
+            files.replace(journal, json.dumps(owed).encode("utf-8"))
+        else:
+            journal.unlink(missing_ok=True)
+    except OSError:
+        pass  # it names too much, which only costs the next batch a look
 
 
 # --- what has left the inbox ----------------------------------------------------------------------------------------
@@ -160,14 +178,17 @@ def _put_back(place: Place, before: Mapping[str, bytes | None]) -> None:
 def drain(place: Place, waiting: inbox.Waiting, stem: str, sha: str) -> None:
     """Take the inbox files that a batch has put into the tree out of the inbox.
 
-    With a commit they are kept in `recorded/` until the default branch holds their ids.
+    With a commit they are kept in `recorded/` until the default branch holds their ids. A file with a line that cannot
+    be read stays where it is: only a person can tell what that line was.
     """
+    damaged = {path for path, line in waiting.bad if not line.torn}
+    leaving = [path for path in waiting.paths if path not in damaged]
     if place.common_dir is None:
-        for path in waiting.paths:
+        for path in leaving:
             path.unlink(missing_ok=True)
         return
     kept = place.state_dir / "recorded" / (stem or f"seen-{os.urandom(6).hex()}")
-    for path in waiting.paths:
+    for path in leaving:
         kept.mkdir(parents=True, exist_ok=True)
         try:
             _move(path, kept / path.name)
@@ -208,6 +229,7 @@ def settle_recorded(place: Place, repository: Repository, default_revision: str)
     for folder, paths in kept.items():
         ids = {one.id for path in paths for one in parse_container(path.read_bytes())[0]}
         if ids <= at_default:
+            _keep_notes(place, paths)
             _forget(folder, paths)
             continue
         try:
@@ -225,6 +247,22 @@ def settle_recorded(place: Place, repository: Repository, default_revision: str)
             back += 1
         _forget(folder, [])
     return back
+
+
+def _keep_notes(place: Place, paths: Iterable[Path]) -> None:
+    """Keep the files that hold notes: nobody else has a person's words."""
+    for path in paths:
+        if any(one.note for one in parse_container(path.read_bytes())[0]):
+            kept = place.state_dir / "notes" / path.name
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            _move(path, kept)
+
+
+def noted(place: Place) -> list[Evidence]:
+    """Return the evidence that this clone still has with its times and notes."""
+    paths = [path for found in recorded(place).values() for path in found]
+    paths += sorted((place.state_dir / "notes").glob("*.jsonl"))
+    return [one for path in paths for one in parse_container(path.read_bytes())[0]]
 
 
 def _forget(folder: Path, paths: Iterable[Path]) -> None:

@@ -1,0 +1,213 @@
+"""The hook that agents run: it may fail in any way but one that the agent notices."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from instinct_git.faces import hook
+from tests.builders import Project
+
+EVENT = b'{"session_id": "s1", "hook_event_name": "PostToolUse", "tool_name": "Bash"}'
+ARGUMENTS = ("claude-code", "PostToolUse")
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def run_hook(folder: Path, *arguments: str, stdin: bytes = EVENT, env: Mapping[str, str] | None = None) -> None:
+    """Run the hook in a process of its own, which must exit 0 and say nothing."""
+    done = subprocess.run(
+        [sys.executable, "-m", "instinct_git.faces.hook", *arguments], cwd=folder, input=stdin,
+        capture_output=True, timeout=60, env={**os.environ, "PYTHONPATH": str(ROOT), **(env or {})},
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def spooled(project: Project) -> list[Path]:
+    """Every file of the clone's spool, half-written ones too."""
+    common = Path(project.git("rev-parse", "--path-format=absolute", "--git-common-dir"))
+    return sorted((common / "instinct" / "spool").iterdir()) if (common / "instinct" / "spool").is_dir() else []
+
+
+def test_it_loads_the_standard_library_alone(project: Project) -> None:
+    code = (
+        "import sys, json; from instinct_git.faces import hook; hook.main();"
+        "print(json.dumps([sorted(n for n in sys.modules if n.startswith('instinct_git')),"
+        "sorted(n for n, m in sys.modules.items() if 'site-packages' in (getattr(m, '__file__', '') or ''))]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", code], cwd=project.root, input=EVENT, capture_output=True, timeout=60,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    ours, foreign = json.loads(done.stdout)
+    assert ours == ["instinct_git", "instinct_git.faces", "instinct_git.faces.hook"]
+    assert foreign == []
+
+
+def test_it_is_installed_as_a_command_of_its_own() -> None:
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"]
+    assert scripts["instinct-hook"] == "instinct_git.faces.hook:main"
+
+
+def test_each_event_becomes_one_private_file_with_exactly_what_came_in(project: Project) -> None:
+    run_hook(project.root, *ARGUMENTS)
+    run_hook(project.root, *ARGUMENTS)
+    files = spooled(project)
+    assert len(files) == 2
+    for file in files:
+        agent, event, _, ending = file.name.split(".")
+        assert (agent, event, ending) == ("claude-code", "PostToolUse", "json")
+        assert file.read_bytes() == EVENT
+        assert file.stat().st_mode & 0o077 == 0
+
+
+def test_a_folder_deep_in_the_project_finds_the_clone(project: Project) -> None:
+    deep = project.root / "src" / "a"
+    deep.mkdir(parents=True)
+    run_hook(deep, *ARGUMENTS)
+    assert len(spooled(project)) == 1
+
+
+def test_a_linked_worktree_shares_the_spool_of_its_clone(project: Project) -> None:
+    project.commit("a memory", ".instinct")
+    other = project.worktree("other", "topic")
+    run_hook(other.root, *ARGUMENTS)
+    assert len(spooled(project)) == 1
+    assert not list((project.root / ".git" / "worktrees").rglob("spool"))
+
+
+def test_a_fresh_clone_of_a_project_with_a_memory_is_served_at_once(project: Project) -> None:
+    project.commit("a memory", ".instinct")
+    clone = project.clone("clone")
+    assert not (clone.root / ".git" / "instinct").exists()
+    run_hook(clone.root, *ARGUMENTS)
+    assert len(spooled(clone)) == 1
+
+
+def test_a_clone_without_any_memory_is_left_alone(tmp_path: Path) -> None:
+    bare = Project.new(tmp_path / "other")
+    before = sorted(bare.root.rglob("*"))
+    run_hook(bare.root, *ARGUMENTS)
+    assert sorted(bare.root.rglob("*")) == before
+
+
+def test_no_git_process_is_started(project: Project, tmp_path: Path) -> None:
+    marker, folder = tmp_path / "git-was-run", tmp_path / "bin"
+    folder.mkdir()
+    fake = folder / "git"
+    fake.write_text(f"#!/bin/sh\ntouch '{marker}'\nexit 1\n", encoding="utf-8")
+    fake.chmod(0o755)
+    run_hook(project.root, *ARGUMENTS, env={"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"})
+    assert not marker.exists()
+    assert len(spooled(project)) == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [(), ("claude-code",), ("", ""), ("../../x", "Stop"), ("claude-code", "a/b"), ("a\nb", "Stop"), ("-", "_")],
+)
+def test_arguments_that_name_no_agent_and_event_spool_nothing(project: Project, arguments: tuple[str, ...]) -> None:
+    run_hook(project.root, *arguments)
+    assert spooled(project) == []
+
+
+@pytest.mark.parametrize(
+    "stdin",
+    [b"", b" \n", b"\x00\xff\xfe\x80" * 5000, b"plain words", b"{" + b"x" * (hook.MAX_EVENT * 3)],
+    ids=["empty", "blank", "binary", "no object", "huge"],
+)
+def test_what_is_no_event_spools_nothing(project: Project, stdin: bytes) -> None:
+    run_hook(project.root, *ARGUMENTS, stdin=stdin)
+    assert spooled(project) == []
+
+
+def test_an_event_of_exactly_the_limit_is_spooled_whole(project: Project) -> None:
+    event = b'{"x":"' + b"y" * (hook.MAX_EVENT - 8) + b'"}'
+    run_hook(project.root, *ARGUMENTS, stdin=event)
+    assert [file.read_bytes() for file in spooled(project)] == [event]
+
+
+def test_a_closed_standard_input_is_no_failure(project: Project) -> None:
+    done = subprocess.run(
+        ["/bin/sh", "-c", 'exec "$0" -m instinct_git.faces.hook claude-code Stop <&- 2>&1', sys.executable],
+        cwd=project.root, capture_output=True, timeout=60, env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert spooled(project) == []
+
+
+def test_outside_of_any_repository_nothing_happens(tmp_path: Path) -> None:
+    folder = tmp_path / "plain"
+    folder.mkdir()
+    run_hook(folder, *ARGUMENTS)
+    assert list(folder.iterdir()) == []
+
+
+def test_instinct_skip_turns_it_off(project: Project) -> None:
+    run_hook(project.root, *ARGUMENTS, env={"INSTINCT_SKIP": "1"})
+    assert spooled(project) == []
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_read_only_folder_is_no_failure(project: Project) -> None:
+    private = project.root / ".git" / "instinct"
+    private.mkdir(exist_ok=True)
+    private.chmod(0o500)
+    try:
+        run_hook(project.root, *ARGUMENTS)
+        assert spooled(project) == []
+    finally:
+        private.chmod(0o700)
+
+
+@pytest.mark.parametrize("call", ["makedirs", "open", "replace"])
+def test_a_write_that_is_refused_is_silent_and_leaves_no_half_file(
+    project: Project, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], call: str
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError("read-only")
+
+    monkeypatch.chdir(project.root)
+    monkeypatch.setattr(sys, "argv", ["instinct-hook", *ARGUMENTS])
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(EVENT)))
+    with monkeypatch.context() as broken:
+        broken.setattr(os, call, refuse)
+        assert hook.main() == 0
+    assert capsys.readouterr() == ("", "")
+    assert spooled(project) == []
+
+
+def test_a_file_where_the_spool_should_be_is_no_failure(project: Project) -> None:
+    project.write(".git/instinct/spool", "in the way")
+    run_hook(project.root, *ARGUMENTS)
+
+
+class _Stdin:
+    """A standard input whose reading ends in an exception."""
+
+    def __init__(self, problem: BaseException) -> None:
+        self.problem = problem
+
+    @property
+    def buffer(self) -> io.BytesIO:
+        raise self.problem
+
+
+@pytest.mark.parametrize(
+    "problem", [KeyboardInterrupt(), SystemExit(3), MemoryError(), OSError("gone")], ids=lambda p: type(p).__name__
+)
+def test_whatever_is_raised_the_answer_is_0_and_silence(
+    project: Project, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], problem: BaseException
+) -> None:
+    monkeypatch.chdir(project.root)
+    monkeypatch.setattr(sys, "argv", ["instinct-hook", *ARGUMENTS])
+    monkeypatch.setattr(sys, "stdin", _Stdin(problem))
+    assert hook.main() == 0
+    assert capsys.readouterr() == ("", "")
