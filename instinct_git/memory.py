@@ -224,15 +224,15 @@ class Memory:
 
     def explain(self, key: str) -> Explanation:
         """Return every piece of evidence of a pattern with the running confidence."""
-        from instinct_git.operations.reading import explain
+        from instinct_git.operations.reading import explain, knowing
 
-        return explain(self._space, key)  # type: ignore[no-any-return]
+        return explain(knowing(self._layers(), key), key)  # type: ignore[no-any-return]
 
     def history(self, key: str, limit: int = 0) -> List[Commit]:
         """Return the commits that changed a pattern, newest first."""
-        from instinct_git.operations.reading import history
+        from instinct_git.operations.reading import history, knowing
 
-        return history(self._space, key, limit)
+        return history(knowing(self._layers(), key), key, limit)
 
     def stats(self) -> Stats:
         """Return the memory in numbers."""

@@ -383,3 +383,13 @@ def test_nothing_is_printed_by_the_library(project: Project, capfd: pytest.Captu
     memory.suggest()
     memory.check()
     assert capfd.readouterr() == ("", "")
+
+
+def test_explain_and_history_know_what_suggest_shows_from_the_global_memory(project: Project) -> None:
+    own = Memory(scope="global")
+    for _ in range(5):
+        own.observe("pref:style=black")
+    own.consolidate()
+    memory = project.memory()
+    assert len(memory.explain("pref:style=black").lines) == 5
+    assert len(memory.history("pref:style=black")) == 1

@@ -1,7 +1,8 @@
 """`instinct-hook AGENT EVENT`: what an agent's hook runs. Standard library alone, always exit 0, silent on failure.
 
-It spools the event for later learning and does nothing else: no git process, no network, no import of this package's
-other parts. `INSTINCT_SKIP=1` turns it off.
+It notes which session has something to learn from and does nothing else: no git process, no network, no import of this
+package's other parts. Of the event only what points to the transcript is kept, never a prompt or a tool's output: those
+may hold secrets. `INSTINCT_SKIP=1` turns it off.
 """
 
 from __future__ import annotations
@@ -11,6 +12,10 @@ import sys
 
 MAX_EVENT = 1 << 20  # a hook's payload may hold a whole file; the transcript has it anyway
 MAX_DRAINED = 64 << 20
+MAX_SPOOLED = 500  # nobody learns from them: keep no more
+KEPT = (
+    "session_id", "sessionId", "conversation_id", "transcript_path", "transcriptPath", "cwd", "hook_event_name", "timestamp",
+)  # fmt: skip
 FOLDERS = ("observations", "patterns", "ledger")  # one of them makes an `.instinct/` a memory
 
 
@@ -31,17 +36,29 @@ def _spool(arguments: list[str]) -> None:
     common = _common_dir(os.getcwd())
     if common is None or data.lstrip()[:1] != b"{":
         return
+    kept = _pointers(data)
     folder = os.path.join(common, "instinct", "spool")
     os.makedirs(folder, mode=0o700, exist_ok=True)
+    if len(os.listdir(folder)) >= MAX_SPOOLED:
+        return
     name = f"{arguments[0]}.{arguments[1]}.{os.urandom(8).hex()}.json"
     temporary = os.path.join(folder, f".{name}.tmp")
     try:
         with open(temporary, "xb", opener=_private) as stream:
-            stream.write(data)
+            stream.write(kept)
         os.replace(temporary, os.path.join(folder, name))
     except BaseException:
         os.remove(temporary)  # noqa: PTH107 - pathlib costs an import on every tool call
         raise
+
+
+def _pointers(data: bytes) -> bytes:
+    """Return the event's fields that say which session this is and where its transcript lies, as JSON."""
+    import json
+
+    event = json.loads(data)
+    kept = {name: event[name] for name in KEPT if isinstance(event.get(name), (str, int))}
+    return json.dumps(kept).encode("ascii")
 
 
 def _is_word(text: str) -> bool:

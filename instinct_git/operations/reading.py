@@ -200,6 +200,15 @@ def _origin(file: PatternFile, scope: str) -> str:
     return f"{scope}, {file.level}, {file.confidence} x{seen}"
 
 
+def knowing(spaces: Sequence[Workspace], key: str) -> Workspace:
+    """Return the nearest memory that knows a key; the first one where none does (its error names near keys)."""
+    for space in spaces[1:] and spaces:
+        book, _ = space.read()
+        if normalise_key(key) in book.files.keys() | book.groups.keys():
+            return space
+    return spaces[0]
+
+
 def explain(space: Workspace, key: str) -> Any:
     """Return every piece of evidence of a pattern in fold order with the running sum, and what is missing."""
     from instinct_git.core import report

@@ -56,7 +56,7 @@ def test_it_is_installed_as_a_command_of_its_own() -> None:
     assert scripts["instinct-hook"] == "instinct_git.faces.hook:main"
 
 
-def test_each_event_becomes_one_private_file_with_exactly_what_came_in(project: Project) -> None:
+def test_each_event_becomes_one_private_file_that_points_to_the_transcript(project: Project) -> None:
     run_hook(project.root, *ARGUMENTS)
     run_hook(project.root, *ARGUMENTS)
     files = spooled(project)
@@ -64,7 +64,7 @@ def test_each_event_becomes_one_private_file_with_exactly_what_came_in(project: 
     for file in files:
         agent, event, _, ending = file.name.split(".")
         assert (agent, event, ending) == ("claude-code", "PostToolUse", "json")
-        assert file.read_bytes() == EVENT
+        assert json.loads(file.read_bytes()) == {name: json.loads(EVENT)[name] for name in hook.KEPT if name in json.loads(EVENT)}
         assert file.stat().st_mode & 0o077 == 0
 
 
@@ -128,10 +128,26 @@ def test_what_is_no_event_spools_nothing(project: Project, stdin: bytes) -> None
     assert spooled(project) == []
 
 
-def test_an_event_of_exactly_the_limit_is_spooled_whole(project: Project) -> None:
+def test_an_event_of_exactly_the_limit_is_spooled(project: Project) -> None:
     event = b'{"x":"' + b"y" * (hook.MAX_EVENT - 8) + b'"}'
     run_hook(project.root, *ARGUMENTS, stdin=event)
-    assert [file.read_bytes() for file in spooled(project)] == [event]
+    assert [file.read_bytes() for file in spooled(project)] == [b"{}"]
+
+
+def test_prompts_and_outputs_are_never_written(project: Project) -> None:
+    event = {"session_id": "s1", "transcript_path": "/t.jsonl", "prompt": "my word is tulip", "tool_response": "tulip"}
+    run_hook(project.root, *ARGUMENTS, stdin=json.dumps(event).encode())
+    (file,) = spooled(project)
+    assert json.loads(file.read_bytes()) == {"session_id": "s1", "transcript_path": "/t.jsonl"}
+
+
+def test_the_spool_is_bounded(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = project.root / ".git" / "instinct" / "spool"
+    folder.mkdir(parents=True)
+    for number in range(hook.MAX_SPOOLED):
+        (folder / f"{number}.json").write_bytes(b"{}")
+    run_hook(project.root, *ARGUMENTS)
+    assert len(spooled(project)) == hook.MAX_SPOOLED
 
 
 def test_a_closed_standard_input_is_no_failure(project: Project) -> None:
