@@ -161,7 +161,7 @@ def learn_lines(done: LearnResult) -> list[str]:
              f"+{one.new}" if one.new else "known", clean(one.title)) for one in done.patterns]  # fmt: skip
     lines = table(rows)
     verb = "would be" if done.dry_run else "are"
-    lines.append(f"# {done.calls} tool calls in {done.sessions} sessions; {done.new} observations {verb} new")
+    lines.append(f"# {done.calls} tool calls in {done.sessions} session{'' if done.sessions == 1 else 's'}; {done.new} observations {verb} new")
     if done.skipped:
         lines.append("# lines not used: " + ", ".join(f"{reason} {n}" for reason, n in sorted(done.skipped.items())))
     return lines
