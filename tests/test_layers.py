@@ -85,4 +85,4 @@ def test_the_library_prints_only_in_faces() -> None:
 
 
 def test_the_hook_imports_the_standard_library_alone() -> None:
-    assert {module.split(".")[0] for module, _ in imports(PACKAGE / "faces" / "hook.py")} <= {"__future__", "os", "sys"}
+    assert {module.split(".")[0] for module, _ in imports(PACKAGE / "faces" / "hook.py")} <= {"__future__", "json", "os", "sys"}

@@ -234,7 +234,7 @@ def test_input_that_is_no_object_is_an_empty_one(tmp_path: Path) -> None:
 def test_a_file_that_is_no_transcript_is_refused_by_its_content(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "looks-right.jsonl"
     path.write_bytes(content)
-    with pytest.raises(InstinctError, match="looks-right.jsonl is not a Claude Code transcript") as refused:
+    with pytest.raises(InstinctError, match=r"looks-right\.jsonl is not a Claude Code transcript") as refused:
         read_transcripts([path])
     assert refused.value.hint
 
