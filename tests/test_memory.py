@@ -393,3 +393,13 @@ def test_explain_and_history_know_what_suggest_shows_from_the_global_memory(proj
     memory = project.memory()
     assert len(memory.explain("pref:style=black").lines) == 5
     assert len(memory.history("pref:style=black")) == 1
+
+
+def test_a_batch_where_no_memory_is_makes_none_and_says_so(tmp_path: Path, sealed: Path) -> None:
+    project = Project.new(tmp_path / "p")
+    done = project.memory().consolidate()
+    assert (done.commit, done.total) == ("", 0)
+    assert "instinct init" in done.notices[0]
+    assert not (sealed / ".instinct").exists()
+    project.memory().observe(KEY)
+    assert any("global" in notice for notice in project.memory().consolidate().notices)

@@ -8,7 +8,7 @@ from instinct_git.core import consolidate as plans
 from instinct_git.core.batch import Batch, Moved
 from instinct_git.core.report import commit_message
 from instinct_git.errors import InstinctError
-from instinct_git.operations.setup import scaffold, scaffolding
+from instinct_git.operations.setup import scaffolding
 from instinct_git.operations.workspace import Workspace, refuse_secrets
 from instinct_git.storage import config, inbox, store
 from instinct_git.storage.git import Repository, init_repository
@@ -46,8 +46,7 @@ def run(space: Workspace, verb: str, *, dry_run: bool = False, here: bool = Fals
     if not space.place.exists():
         if space.place.scope != "global":
             raise InstinctError(f"{space.place.root} has no memory", "run `instinct init` there first")
-        if not dry_run:
-            scaffold(space.place, config.ANYWHERE, "A memory of your own: one author.")
+        return _result(Batch(verb, notices=("there is no memory here, and your global one is empty: `instinct init` starts one",)), "")
     if days is not None and days < 0:
         raise InstinctError(f"--days {days} is negative", "give the days without use, 90 by default")
     if dry_run:
@@ -72,6 +71,9 @@ def _locked(space: Workspace, verb: str, *, here: bool, no_commit: bool, days: i
     store.drain(space.place, waiting, batch.container, sha)
     if space.place.top is None:
         batch = replace(batch, notices=(*batch.notices, "no git repository here: the files are written, nothing is committed"))
+    if space.place.fell_back:
+        where = f"there is no memory here: this was your global one, {space.place.root}"
+        batch = replace(batch, notices=(*batch.notices, where))
     bad = tuple(f"{path}: line {line.line} cannot be read ({line.reason})" for path, line in waiting.bad)
     return _result(replace(batch, notices=(*batch.notices, *bad)), sha)
 

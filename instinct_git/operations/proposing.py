@@ -101,7 +101,8 @@ def _files(
         pattern.key, pattern.category, confidence, tally.total, policy.level(confidence),
         tally.first_seen or pattern.first_seen, tally.last_seen or pattern.last_seen, tally.sources or pattern.sources,
     )  # fmt: skip
-    text = with_machine_lines(pattern.text, machine, pattern.path)
+    # .gitattributes keeps LF in the repository, whatever the working tree has.
+    text = with_machine_lines(pattern.text, machine, pattern.path).replace("\r\n", "\n")
     pattern = pattern._replace(confidence=confidence, counted=tally.total, level=machine.level)
     sessions = len({(one.by, one.s) for one in together if one.s})
     skill = proposal.skill(pattern, tally, sessions, name)

@@ -49,7 +49,8 @@ class Workspace:
 
     def reopened(self) -> Workspace:
         """Return the workspace after its folder became a repository."""
-        return Workspace(files.at(self.place.root, self.place.scope, self.place.home), self.now)
+        place = self.place
+        return Workspace(files.at(place.root, place.scope, place.home, fell_back=place.fell_back), self.now)
 
 
 def refuse_secrets(texts: Iterable[tuple[str, str]]) -> None:

@@ -131,3 +131,9 @@ def test_the_proposal_is_signed_where_the_user_signs(ripe: Project, tmp_path: Pa
         ripe.git("config", name, value)
     done = ripe.memory().propose(KEY)
     assert "gpgsig" in ripe.git("cat-file", "commit", done.commit)
+
+
+def test_line_ends_of_the_working_tree_do_not_reach_the_proposal(ripe: Project) -> None:
+    path = str(ripe.memory().show(KEY).path)
+    ripe.write(path, ripe.read(path).replace("\n", "\r\n"))
+    assert ripe.memory().propose(KEY).files == ("skills/test-fix-test/SKILL.md",)
