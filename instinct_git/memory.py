@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from instinct_git.core.pattern import Finding
     from instinct_git.core.report import Explanation, Stats
     from instinct_git.operations.batches import BatchResult
+    from instinct_git.operations.diagnosing import Diagnosis
     from instinct_git.operations.learning import LearnResult
     from instinct_git.operations.observing import Draft, Observed
     from instinct_git.operations.proposing import Proposal
@@ -107,6 +108,12 @@ class Memory:
 
         place = self._space.place
         config.change(place.home / "config.yaml" if user else place.root / ".instinct" / "config.yaml", name, value)
+
+    def doctor(self) -> List[Diagnosis]:
+        """Look at everything that can keep evidence from being counted or a batch from being committed."""
+        from instinct_git.operations.diagnosing import diagnose
+
+        return diagnose(self._space)
 
     # -- teach -------------------------------------------------------------------------------------------------------
 

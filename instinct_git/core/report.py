@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from instinct_git.core.batch import Batch
 from instinct_git.core.evidence import day_of, iso_day
-from instinct_git.core.model import FADED, MATURE, RULE, Policy, Step, Tally
+from instinct_git.core.model import FADED, MATURE, RULE, Evidence, Policy, Step, Tally
 
 MESSAGE_LINES = 200
 
@@ -121,6 +121,22 @@ class Stats:
     unreadable: int
     next_step: str
     """What would move the waiting evidence on; empty: nothing waits."""
+
+
+def waiting_words(inbox: Iterable[Evidence], recorded: Iterable[Evidence], policy: str) -> tuple[str, str]:
+    """Say what waits in the inbox and in observations, since when, and what would move it; empty: nothing waits.
+
+    `policy` is the memory's `consolidate` setting.
+    """
+    parts = []
+    for what, waiting in (("in the inbox", list(inbox)), ("recorded and not folded", list(recorded))):
+        if waiting:
+            parts.append(f"{len(waiting)} {what} since {iso_day(min(day_of(one.id) for one in waiting))}")
+    if not parts:
+        return "", ""
+    if policy == "default-branch":
+        return ", ".join(parts), "`instinct record` commits it here; `instinct consolidate` on the default branch folds it"
+    return ", ".join(parts), "`instinct consolidate` folds it"
 
 
 def by_level(confidences: Iterable[tuple[int, str]]) -> dict[str, int]:

@@ -137,6 +137,14 @@ def config(
     return 0
 
 
+@app.command(rich_help_panel=SETUP)
+def doctor(as_json: Json = False) -> int:
+    """Say what is in use, what waits since when, and what keeps a batch from being committed. Exit 1 on a problem."""
+    found = Memory().doctor()
+    print(render.json_text({"diagnosis": found})) if as_json else _print(render.diagnosis_lines(found))
+    return 1 if any(one.state == "problem" for one in found) else 0
+
+
 # --- teach ----------------------------------------------------------------------------------------------------------
 
 

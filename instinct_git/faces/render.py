@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from instinct_git.core.pattern import Finding
     from instinct_git.core.report import Explanation, Stats
     from instinct_git.operations.batches import BatchResult
+    from instinct_git.operations.diagnosing import Diagnosis
     from instinct_git.operations.learning import LearnResult
     from instinct_git.operations.reading import Pattern, Suggestions
     from instinct_git.operations.setup import SetUp
@@ -206,6 +207,16 @@ def stats_lines(one: Stats) -> list[str]:
         lines.append(f"deleted:     {one.removed_by_person} by a person, kept away")
     if one.unreadable:
         lines.append(f"unreadable:  {one.unreadable} pattern files (`instinct check`)")
+    return lines
+
+
+def diagnosis_lines(found: Sequence[Diagnosis]) -> list[str]:
+    """Return what `doctor` saw, a topic a line, each with what to do."""
+    colours = {"ok": "rule", "notice": "warning", "problem": "error"}
+    rows = [(paint(pad(one.state, 7), colours[one.state]), f"{one.topic}:", clean(one.words)) for one in found]
+    lines = []
+    for row, one in zip(table(rows), found, strict=True):
+        lines += [row, *([f"         hint: {clean(one.hint)}"] if one.hint else [])]
     return lines
 
 

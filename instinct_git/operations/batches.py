@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from instinct_git.core import consolidate as plans
 from instinct_git.core.batch import Batch, Moved
-from instinct_git.core.report import commit_message
+from instinct_git.core.report import commit_message, waiting_words
 from instinct_git.errors import InstinctError
 from instinct_git.operations.setup import scaffolding
 from instinct_git.operations.workspace import Workspace, refuse_secrets
@@ -110,6 +110,10 @@ def _plan(
         f"{path}: line {line.line} cannot be read ({line.reason}); the file is left alone"
         for path, lines in book.bad_lines.items() for line in lines
     )  # fmt: skip
+    if verb == "record":
+        unfolded = [book.everything.by_id[one] for one in book.tree_ids - book.ledger_ids] + list(book.waiting)
+        words, step = waiting_words([], unfolded, settings["consolidate"])
+        notices += (f"{words}: {step.rpartition('; ')[2]}",) if words else ()
     return replace(batch, notices=(*batch.notices, *notices)), waiting, published
 
 

@@ -11,7 +11,7 @@ from instinct_git.core.model import FADED, LEVELS, NOTHING, RULE, Tally
 from instinct_git.core.pattern import Finding, PatternFile
 from instinct_git.errors import InstinctError, InvalidDocument, UnknownPattern
 from instinct_git.operations.workspace import Workspace, near
-from instinct_git.storage import config, index
+from instinct_git.storage import index
 
 SCOPES = ("project", "private", "global", "shared")
 
@@ -264,20 +264,16 @@ def stats(space: Workspace) -> Any:
     book, _ = space.read()
     policy = space.config().policy
     tallies = book.tallies(policy)
-    unfolded = len(book.tree_ids - book.ledger_ids)
+    unfolded = [book.everything.by_id[one] for one in book.tree_ids - book.ledger_ids]
     days = sorted(day_of(one.id) for one in book.waiting)
-    step = ""
-    if len(book.waiting) or unfolded:
-        step = "`instinct consolidate` folds it"
-        if space.config()["consolidate"] == config.DEFAULT_BRANCH:
-            step = "`instinct record` commits it here; `instinct consolidate` on the default branch folds it"
+    _, step = report.waiting_words(book.waiting, unfolded, space.config()["consolidate"])
     return report.Stats(
         str(space.place.root), space.place.scope, len(book.files),
         report.by_level((one.confidence, one.level) for one in book.files.values()),
         dict(sorted(Counter(one.category for one in book.files.values()).items())),
         dict(sorted(Counter(one.by for one in book.everything if one.by).items())),
         dict(sorted(Counter(one.k for one in book.everything).items())),
-        len(book.everything), len(book.waiting), iso_day(days[0]) if days else "", unfolded,
+        len(book.everything), len(book.waiting), iso_day(days[0]) if days else "", len(unfolded),
         sum(removed_by_person(book, key, tally) for key, tally in tallies.items()), len(book.broken), step,
     )  # fmt: skip
 

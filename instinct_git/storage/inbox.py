@@ -83,6 +83,20 @@ def _targets(place: Place, tree: bool) -> Iterator[Path]:
         yield place.root / TREE
 
 
+def writable(place: Place) -> Path | None:
+    """Return the folder that evidence would go to now, tried with a file that is removed at once; None: nowhere."""
+    for folder in _targets(place, tree=False):
+        probe = folder / f".probe-{os.urandom(6).hex()}"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            files.create(probe, b"")
+            probe.unlink()
+            return folder
+        except OSError:
+            continue
+    return None
+
+
 def read(place: Place) -> Waiting:
     """Read every inbox folder. A line that cannot be read is reported, never dropped."""
     evidence: list[Evidence] = []

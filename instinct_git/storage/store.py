@@ -112,6 +112,11 @@ def _journal(place: Place) -> list[str]:
         return []
 
 
+def interrupted(place: Place) -> bool:
+    """True when a batch was stopped before its commit; the next one takes what it wrote."""
+    return bool(_journal(place))
+
+
 def apply(place: Place, prepared: Prepared, repository: Repository | None, message: str) -> str:
     """Write the batch and commit it; return the commit's id (empty without a repository or without a change).
 

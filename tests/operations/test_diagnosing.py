@@ -1,0 +1,86 @@
+"""`doctor`: nothing is silently stuck."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.builders import KEY, Project
+
+
+def states(project: Project) -> dict[str, str]:
+    """Topic -> state; a problem outweighs the rest."""
+    found: dict[str, str] = {}
+    for one in project.memory().doctor():
+        if found.get(one.topic) != "problem":
+            found[one.topic] = one.state
+    return found
+
+
+def test_a_healthy_memory_has_no_problem_and_no_hint(project: Project) -> None:
+    project.observe()
+    project.memory().consolidate()
+    found = project.memory().doctor()
+    assert {one.state for one in found} == {"ok"}
+    assert not any(one.hint for one in found)
+
+
+def test_it_says_what_waits_since_when_and_what_would_move_it(project: Project) -> None:
+    project.observe(times=2)
+    memory = project.memory()
+    memory.record()
+    memory.observe(KEY)
+    (one,) = [one for one in memory.doctor() if one.topic == "waiting"]
+    assert "1 in the inbox since 2" in one.words
+    assert "2 recorded and not folded since 2" in one.words
+    assert "consolidate" in one.hint
+
+
+@pytest.mark.parametrize(
+    ("break_it", "topic"),
+    [
+        (lambda p: p.git("checkout", "-q", "--detach"), "git"),
+        (lambda p: p.write(".instinct/config.yaml", "nope: 1\n"), "config"),
+        (lambda p: (p.git("config", "--global", "--unset", "user.email"), p.git("config", "user.useConfigOnly", "true")), "identity"),
+        (lambda p: p.write(".instinct/patterns/seq/x.md", "no front matter\n"), "check"),
+        (lambda p: p.write(".git/instinct/inbox/20260101-0123456789ab.jsonl", "{broken\n{}\n"), "inbox"),
+    ],
+    ids=["detached", "config", "identity", "unreadable pattern", "bad inbox line"],
+)
+def test_what_stops_a_batch_is_a_problem_with_a_hint(project: Project, break_it: Callable[[Project], Any], topic: str) -> None:
+    break_it(project)
+    assert states(project)[topic] == "problem"
+    assert all(one.hint for one in project.memory().doctor() if one.state == "problem")
+
+
+def test_it_names_the_inbox_in_use_when_git_cannot_be_written(project: Project) -> None:
+    project.write(".git/instinct/inbox", "in the way")
+    (one,) = [one for one in project.memory().doctor() if one.topic == "inbox"]
+    assert one.state == "notice"
+    project.observe()
+    assert project.memory().consolidate().folded == 1
+
+
+def test_it_changes_nothing(project: Project) -> None:
+    project.observe()
+    before = (project.status(), [file.read_bytes() for file in project.inbox_files()])
+    project.memory().doctor()
+    assert before == (project.status(), [file.read_bytes() for file in project.inbox_files()])
+
+
+def test_the_command_exits_1_on_a_problem(project: Project, instinct: Callable[..., Any]) -> None:
+    assert instinct("doctor").code == 0
+    project.git("checkout", "-q", "--detach")
+    done = instinct("doctor", "--json")
+    assert done.code == 1
+    assert {"topic", "state", "words", "hint"} == set(done.json["diagnosis"][0])
+    assert "hint:" in instinct("doctor").out
+
+
+def test_a_record_says_what_it_leaves_to_be_folded(project: Project) -> None:
+    project.observe(times=3)
+    (notice,) = project.memory().record().notices
+    assert notice.startswith("3 recorded and not folded since ")
+    assert "consolidate" in notice
