@@ -26,10 +26,13 @@ def suggestible(pattern: PatternFile) -> bool:
     return pattern.level in _LEVEL_RANK and pattern.status == ACTIVE and pattern.confidence > 0
 
 
-def suggestion_order(pattern: PatternFile) -> tuple[int, int, str, str]:
-    """Sort key: rules before mature, strongest first, then the most recently used, then by key."""
-    recent = "".join(chr(0x10FFFF - ord(char)) for char in pattern.last_seen)
-    return _LEVEL_RANK.get(pattern.level, 2), -pattern.confidence, recent, pattern.key
+def in_order(patterns: Iterable[PatternFile]) -> list[PatternFile]:
+    """Return patterns as they are suggested: rules before mature, strongest first, then the most recently used, then
+    by key."""
+    ordered = sorted(patterns, key=lambda one: one.key)
+    ordered.sort(key=lambda one: one.last_seen, reverse=True)
+    ordered.sort(key=lambda one: (_LEVEL_RANK.get(one.level, 2), -one.confidence))
+    return ordered
 
 
 def words_for(pattern: PatternFile) -> str:

@@ -187,12 +187,17 @@ def suggest(spaces: Sequence[Workspace], *, limit: int | None = None, budget: in
         for file in files:
             if ranking.suggestible(file):
                 found.setdefault(file.key, (file, space.place.scope))  # the nearer memory speaks
-    ordered = sorted(found.values(), key=lambda row: ranking.suggestion_order(row[0]))
-    patterns = [_pattern(file, file.confidence, scope)._replace(because=_origin(file, scope)) for file, scope in ordered]
-    kept, left = ranking.within_budget([(one, f"{one.pattern} {one.words}") for one in patterns], limit_tokens or 0)
+    ordered = ranking.in_order(file for file, _ in found.values())
+    rows = [(file, f"{file.key} {ranking.words_for(file)}") for file in ordered]
+    kept, left = ranking.within_budget(rows, limit_tokens or 0)
     if limit is not None:
         kept, left = kept[: max(limit, 0)], kept[max(limit, 0) :] + left
-    return Suggestions(tuple(kept), tuple(left), limit_tokens or 0, tuple(notices))
+
+    def shown(file: PatternFile) -> Pattern:
+        scope = found[file.key][1]
+        return _pattern(file, file.confidence, scope)._replace(because=_origin(file, scope))
+
+    return Suggestions(tuple(shown(one) for one in kept), tuple(shown(one) for one in left), limit_tokens or 0, tuple(notices))
 
 
 def _origin(file: PatternFile, scope: str) -> str:
