@@ -169,7 +169,8 @@ class Suggestions(NamedTuple):
     """What an agent is told, and what the budget left out."""
 
     patterns: tuple[Pattern, ...]
-    left_out: tuple[Pattern, ...] = ()
+    left_out: tuple[str, ...] = ()
+    """Keys that did not fit."""
     budget: int = 0
     notices: tuple[str, ...] = ()
 
@@ -197,7 +198,7 @@ def suggest(spaces: Sequence[Workspace], *, limit: int | None = None, budget: in
         scope = found[file.key][1]
         return _pattern(file, file.confidence, scope)._replace(because=_origin(file, scope))
 
-    return Suggestions(tuple(shown(one) for one in kept), tuple(shown(one) for one in left), limit_tokens or 0, tuple(notices))
+    return Suggestions(tuple(shown(one) for one in kept), tuple(one.key for one in left), limit_tokens or 0, tuple(notices))
 
 
 def _origin(file: PatternFile, scope: str) -> str:
