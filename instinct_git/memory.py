@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from instinct_git.operations.observing import Draft, Observed
     from instinct_git.operations.proposing import Proposal
     from instinct_git.operations.reading import Pattern, Suggestions
+    from instinct_git.operations.resolving import Resolved
     from instinct_git.operations.setup import SetUp
     from instinct_git.storage.config import Config
     from instinct_git.storage.git import Commit
@@ -185,6 +186,12 @@ class Memory:
 
         return self._batch(run, "decay", dry_run=dry_run, here=here, days=days_inactive)
 
+    def compact(self, *, dry_run: bool = False, here: bool = False) -> BatchResult:
+        """Join the ledger files of each year into one, in one commit. No number changes."""
+        from instinct_git.operations.batches import run
+
+        return self._batch(run, "compact", dry_run=dry_run, here=here)
+
     def _batch(self, run: Callable[..., BatchResult], verb: str, **options: Any) -> BatchResult:
         done = run(self._space, verb, **options)
         if self._space.place.top is None:
@@ -247,11 +254,22 @@ class Memory:
 
         return stats(self._space)  # type: ignore[no-any-return]
 
-    def check(self) -> List[Finding]:
-        """Verify the working tree; a finding of severity `error` means that something is wrong."""
-        from instinct_git.operations.reading import check
+    def check(self, history: bool = False, base: str | None = None, *,
+              progress: Callable[[int, int], None] | None = None) -> List[Finding]:  # fmt: skip
+        """Verify the working tree; a finding of severity `error` means that something is wrong.
 
-        return check(self._space)
+        `history` also walks every commit of HEAD's first-parent line, `base` compares with what a branch started from
+        (a pull request); `progress` is told how many commits of how many are done.
+        """
+        from instinct_git.operations.verifying import check
+
+        return check(self._space, history=history, base=base, progress=progress)
+
+    def resolve(self, *, dry_run: bool = False) -> Resolved:
+        """Settle conflicts below `.instinct` after a merge, rebase, cherry-pick or revert; stages, never commits."""
+        from instinct_git.operations.resolving import resolve
+
+        return resolve(self._space, dry_run=dry_run)
 
     def export_rules(self) -> List[Pattern]:
         """Return the active rules (confidence 10 and more by default)."""

@@ -6,12 +6,17 @@ from collections.abc import Iterable, Iterator
 
 from instinct_git.core.confidence import fold_one, group
 from instinct_git.core.consolidate import Book, removed_by_person
+from instinct_git.core.evidence import position
 from instinct_git.core.keys import pattern_path
 from instinct_git.core.model import Evidence, Policy
 from instinct_git.core.pattern import Finding, PatternFile
 
 ERROR, WARNING, NOTICE = "error", "warning", "notice"
 READMES = (".instinct/observations/README.md", ".instinct/ledger/README.md")
+ALL_SUBSETS = 10
+"""Up to so many containers that hold a key every subset is tried; beyond, leaving one out, and prefixes."""
+STEPS = 2_000_000
+"""And only where that takes at most so many steps of the fold."""
 
 
 def audit(book: Book, policy: Policy, present: Iterable[str]) -> list[Finding]:
@@ -19,9 +24,11 @@ def audit(book: Book, policy: Policy, present: Iterable[str]) -> list[Finding]:
     paths = set(present)
     tallies = book.tallies(policy)
     findings = [*book.broken, *_structure(book, paths), *_evidence(book), *_copies(book)]
-    groups, behind = _committed(book), _unfolded_keys(book)
+    totals = _totals(book, policy)
+    wrong = [book.files[key] for key, known in totals.items() if book.files[key].counted not in known]
+    behind = _behind(book, policy, wrong)
     for key in sorted(book.files):
-        findings += _numbers(book.files[key], policy, groups.get(key, []), book.ledger_ids, key in behind)
+        findings += _numbers(book.files[key], policy, totals[key], key in behind)
     for key in sorted(tallies):
         if removed_by_person(book, key, tallies[key]):
             message = f"{key}: its file was deleted by a person; it stays away (`instinct restore` brings it back)"
@@ -76,14 +83,24 @@ def _committed(book: Book) -> dict[str, list[Evidence]]:
     return group([one for one in book.everything if one.id in book.tree_ids])
 
 
-def _numbers(
-    pattern: PatternFile, policy: Policy, committed: list[Evidence], ledger_ids: set[str], behind: bool
-) -> Iterator[Finding]:
-    folded = [one for one in committed if one.id in ledger_ids]
-    if pattern.counted not in (_total(committed, policy), _total(folded, policy)):
-        message = f"counted is {pattern.counted}, the evidence gives {_total(committed, policy)}"
-        hint = " (`instinct consolidate` brings it up to date)"
-        yield Finding("counted", pattern.path, message + hint, NOTICE if behind else ERROR, _line(pattern, "counted"))
+def _totals(book: Book, policy: Policy) -> dict[str, tuple[int, int]]:
+    """Return {key with a file: (the sum over all that is committed, over what is folded of it)}."""
+    groups, totals = _committed(book), {}
+    for key in book.files:
+        committed = groups.get(key, [])
+        folded = [one for one in committed if one.id in book.ledger_ids]
+        totals[key] = _total(committed, policy), _total(folded, policy)
+    return totals
+
+
+def _numbers(pattern: PatternFile, policy: Policy, totals: tuple[int, int], behind: bool) -> Iterator[Finding]:
+    if pattern.counted not in totals:
+        message, hint = f"counted is {pattern.counted}, the evidence gives {totals[0]}", "`instinct consolidate` brings it up to date"
+        if behind:
+            message += f"; behind by {abs(totals[0] - pattern.counted)}: another branch's batch was merged; {hint}"
+        else:
+            message += f" ({hint})"
+        yield Finding("counted", pattern.path, message, NOTICE if behind else ERROR, _line(pattern, "counted"))
     if pattern.level and pattern.level != policy.level(pattern.confidence):
         message = f"level is {pattern.level}, confidence {pattern.confidence} is {policy.level(pattern.confidence)}"
         yield Finding("level", pattern.path, message, NOTICE, _line(pattern, "level"))
@@ -99,15 +116,61 @@ def _total(evidence: list[Evidence], policy: Policy) -> int:
     return fold_one(evidence, policy).total
 
 
-def _unfolded_keys(book: Book) -> set[str]:
-    """Return the keys that evidence in the tree, not folded yet, will move: its own, and those it joins or retracts."""
-    found = set()
-    for evidence_id in book.tree_ids - book.ledger_ids:
-        one = book.everything.by_id[evidence_id]
-        to = str(one.extra.get("to", ""))
-        target = book.everything.by_id.get(to)
-        found |= {one.p, to} | ({target.p} if target is not None else set())
-    return found | {book.stands_for.get(key, key) for key in found}
+def _behind(book: Book, policy: Policy, wrong: list[PatternFile]) -> set[str]:
+    """Return the keys whose `counted` was right for a part of the containers that are here now: a merge brought the
+    others, or a side of a conflict was taken. No number that the evidence never gave is among them."""
+    held = _held(book, {pattern.key for pattern in wrong}) if wrong else {}
+    behind = set()
+    for pattern in wrong:
+        containers = sorted(held[pattern.key])
+        masks: dict[str, int] = {}
+        for bit, path in enumerate(containers):
+            for evidence_id in held[pattern.key][path]:
+                masks[evidence_id] = masks.get(evidence_id, 0) | 1 << bit
+        members = sorted((book.everything.by_id[one] for one in masks), key=lambda one: position(one.id))
+        regroup = any(one.k in ("alias", "retract") or one.p != pattern.key for one in members)
+        for subset in _subsets(len(containers), len(members)):
+            chosen = [one for one in members if masks[one.id] & subset]
+            if regroup:
+                chosen = group(chosen).get(pattern.key, [])
+            if _total(chosen, policy) == pattern.counted:
+                behind.add(pattern.key)
+                break
+    return behind
+
+
+def _held(book: Book, keys: set[str]) -> dict[str, dict[str, list[str]]]:
+    """Return {key: {container: ids of its evidence there, and of what joins or retracts it}}."""
+    by_id = book.everything.by_id
+    joins: dict[str, set[str]] = {}
+    for one in book.everything:
+        if one.k == "alias":
+            joins.setdefault(str(one.extra.get("to", "")), set()).add(one.p)
+    owners: dict[str, list[str]] = {}
+    for key in keys:
+        found, todo = {key}, [key]
+        while todo:
+            more = joins.get(todo.pop(), set()) - found
+            found |= more
+            todo += more
+        for name in found:
+            owners.setdefault(name, []).append(key)
+    held: dict[str, dict[str, list[str]]] = {key: {} for key in keys}
+    for path, evidence in (*book.ledger.items(), *book.observed.items()):
+        for one in evidence:
+            target = by_id.get(str(one.extra.get("to", ""))) if one.k == "retract" else one
+            for key in owners.get(target.p, ()) if target is not None else ():
+                held[key].setdefault(path, []).append(one.id)
+    return held
+
+
+def _subsets(containers: int, members: int) -> Iterator[int]:
+    """Yield subsets of the containers as bits, the likely ones first."""
+    full = (1 << containers) - 1
+    yield from (full ^ 1 << bit for bit in range(containers))
+    yield from ((1 << length) - 1 for length in range(containers + 1))
+    if containers <= ALL_SUBSETS and members << containers <= STEPS:
+        yield from range(full)
 
 
 def _line(pattern: PatternFile, name: str) -> int:

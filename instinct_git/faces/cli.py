@@ -6,13 +6,27 @@ import difflib
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from instinct_git import __version__
 from instinct_git.errors import InstinctError
-from instinct_git.faces import quick, render
+from instinct_git.faces import cli_batches, quick, render
+from instinct_git.faces.cli_options import (
+    EXCHANGE,
+    PROMOTE,
+    READ,
+    SETUP,
+    TEACH,
+    VERIFY,
+    DryRun,
+    Json,
+    Key,
+    NoCommit,
+    Text,
+    print_lines,
+)
 from instinct_git.memory import Memory
 
 app = typer.Typer(
@@ -25,16 +39,7 @@ app = typer.Typer(
 export_app = typer.Typer(help="Write patterns in forms that other tools read.", no_args_is_help=False)
 app.add_typer(export_app, name="export", rich_help_panel="Exchange")
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would happen; write nothing.")]
-Key = Annotated[str, typer.Argument(help="The pattern's key, such as seq:test->fix->test.", show_default=False)]
-Here = Annotated[bool, typer.Option("--here", help="Fold on this branch even where the policy says default-branch.")]
-NoCommit = Annotated[bool, typer.Option("--no-commit", help="Write the file, leave the commit to you.")]
 Version = typer.Option("--version", help="Print the version.", callback=lambda wanted: _version(wanted), is_eager=True)
-Text = str | None
-
-SETUP, TEACH, BATCHES = "Set up", "Teach", "Batches (one commit each)"
-READ, PROMOTE, VERIFY, EXCHANGE = "Read", "Promote", "Verify", "Exchange"
 
 
 def run(arguments: list[str]) -> int:
@@ -60,11 +65,6 @@ def _help_for(arguments: list[str]) -> str:
         return f"`instinct {word} --help`"
     near = difflib.get_close_matches(word, known, n=1)
     return f"did you mean `instinct {near[0]}`?" if near else "`instinct --help` shows all commands"
-
-
-def _print(lines: list[str]) -> None:
-    for line in lines:
-        print(line)
 
 
 def _version(wanted: bool) -> None:
@@ -97,7 +97,7 @@ def init(
 ) -> int:
     """Start a memory here: writes .instinct/, explains every file, touches nothing else."""
     done = Memory().init(private=private, dry_run=dry_run)
-    print(render.json_text(done)) if as_json else _print(render.setup_lines(done))
+    print(render.json_text(done)) if as_json else print_lines(render.setup_lines(done))
     return 0
 
 
@@ -133,7 +133,7 @@ def config(
         return 0
     where = found.set_in
     table = [(one.name, shown(found[one.name]), f"{one.meaning} ({where.get(one.name, 'default')})") for one in rows]
-    _print(render.table(table))
+    print_lines(render.table(table))
     return 0
 
 
@@ -141,7 +141,7 @@ def config(
 def doctor(as_json: Json = False) -> int:
     """Say what is in use, what waits since when, and what keeps a batch from being committed. Exit 1 on a problem."""
     found = Memory().doctor()
-    print(render.json_text({"diagnosis": found})) if as_json else _print(render.diagnosis_lines(found))
+    print(render.json_text({"diagnosis": found})) if as_json else print_lines(render.diagnosis_lines(found))
     return 1 if any(one.state == "problem" for one in found) else 0
 
 
@@ -177,7 +177,7 @@ def learn(
 ) -> int:
     """Learn from transcripts: recurring sequences, fixes and preferences become observations."""
     done = Memory().learn(paths, dry_run=dry_run)
-    print(render.json_text(done)) if as_json else _print(render.learn_lines(done))
+    print(render.json_text(done)) if as_json else print_lines(render.learn_lines(done))
     return 0
 
 
@@ -214,35 +214,7 @@ def _edited(verb: str, key: str, commit: str, as_json: bool) -> int:
     return 0
 
 
-# --- batches --------------------------------------------------------------------------------------------------------
-
-
-def _batch(done: Any, as_json: bool) -> int:
-    print(render.json_text(done)) if as_json else _print(render.batch_lines(done))
-    return 0
-
-
-@app.command(rich_help_panel=BATCHES)
-def record(dry_run: DryRun = False, no_commit: NoCommit = False, as_json: Json = False) -> int:
-    """Commit the waiting evidence without folding it; --dry-run prints exactly what would be published."""
-    return _batch(Memory().record(dry_run=dry_run, no_commit=no_commit), as_json)
-
-
-@app.command(rich_help_panel=BATCHES)
-def consolidate(dry_run: DryRun = False, here: Here = False, as_json: Json = False) -> int:
-    """Fold all evidence into the patterns."""
-    return _batch(Memory().consolidate(dry_run=dry_run, here=here), as_json)
-
-
-@app.command(rich_help_panel=BATCHES)
-def decay(
-    days: Annotated[int | None, typer.Option("--days", help="Days without use; default: decay.days.")] = None,
-    dry_run: DryRun = False,
-    here: Here = False,
-    as_json: Json = False,
-) -> int:
-    """Let what was not seen for a while fade: 1 less, at most once a week."""
-    return _batch(Memory().decay(days, dry_run=dry_run, here=here), as_json)
+cli_batches.register(app)
 
 
 # --- read -----------------------------------------------------------------------------------------------------------
@@ -272,7 +244,7 @@ def list_(
     if as_json:
         print(render.json_text({"patterns": [one.as_json() for one in found]}))
     else:
-        _print([*render.pattern_lines(found), f"# {len(found)} pattern{'' if len(found) == 1 else 's'}"])
+        print_lines([*render.pattern_lines(found), f"# {len(found)} pattern{'' if len(found) == 1 else 's'}"])
     return 0
 
 
@@ -281,7 +253,7 @@ def show(key: Key, as_json: Json = False) -> int:
     """Show one pattern."""
     memory = Memory()
     one = memory.show(key)
-    print(render.json_text(one.as_json())) if as_json else _print(render.show_lines(one, memory.body(key)))
+    print(render.json_text(one.as_json())) if as_json else print_lines(render.show_lines(one, memory.body(key)))
     return 0
 
 
@@ -296,7 +268,7 @@ def search(
     if as_json:
         print(render.json_text({"patterns": [one.as_json() for one in found]}))
     else:
-        _print([*render.pattern_lines(found, because=True), f"# {len(found)} found"])
+        print_lines([*render.pattern_lines(found, because=True), f"# {len(found)} found"])
     return 0
 
 
@@ -304,7 +276,7 @@ def search(
 def explain(key: Key, as_json: Json = False) -> int:
     """Show every piece of evidence behind a number, in order, and what is missing to the next level."""
     one = Memory().explain(key)
-    print(render.json_text(one)) if as_json else _print(render.explain_lines(one))
+    print(render.json_text(one)) if as_json else print_lines(render.explain_lines(one))
     return 0
 
 
@@ -319,7 +291,7 @@ def history(
     if as_json:
         print(render.json_text({"commits": [one._asdict() for one in found]}))
     else:
-        _print(render.table([(one.sha[:12], one.day, one.author, render.clean(one.subject)) for one in found]))
+        print_lines(render.table([(one.sha[:12], one.day, one.author, render.clean(one.subject)) for one in found]))
     return 0
 
 
@@ -327,7 +299,7 @@ def history(
 def stats(as_json: Json = False) -> int:
     """Show the memory in numbers, what waits, and what would move it."""
     one = Memory().stats()
-    print(render.json_text(one)) if as_json else _print(render.stats_lines(one))
+    print(render.json_text(one)) if as_json else print_lines(render.stats_lines(one))
     return 0
 
 
@@ -347,24 +319,38 @@ def propose(
         print(render.json_text(done))
         return 0
     if dry_run:
-        _print([*done.text.splitlines(), f"# would become {done.branch}, from {done.base}"])
+        print_lines([*done.text.splitlines(), f"# would become {done.branch}, from {done.base}"])
     else:
-        _print([f"proposed {done.pattern} as the skill {done.name}", f"branch:  {done.branch}  ({done.commit[:12]})"])
-        _print(list(done.review))
-    _print([f"# {notice}" for notice in done.notices])
+        print_lines([f"proposed {done.pattern} as the skill {done.name}", f"branch:  {done.branch}  ({done.commit[:12]})"])
+        print_lines(list(done.review))
+    print_lines([f"# {notice}" for notice in done.notices])
     return 0
 
 
 @app.command(rich_help_panel=VERIFY)
-def check(as_json: Json = False) -> int:
+def check(
+    history: Annotated[bool, typer.Option("--history", help="Also every commit of HEAD's first-parent line.")] = False,
+    base: Annotated[
+        Text, typer.Option("--base", metavar="REV", help="Also what changed since this branch left REV (a pull request).")
+    ] = None,
+    as_json: Json = False,
+) -> int:
     """Verify the memory: everything parses, every number follows from the evidence. Exit 1 on an error."""
-    findings = Memory().check()
+
+    def progress(done: int, total: int) -> None:
+        if total >= 500 and (done % 100 == 0 or done == total):
+            print(f"\r{done} of {total} commits", end="\n" if done == total else "", file=sys.stderr, flush=True)
+
+    findings = Memory().check(history=history, base=base, progress=progress if sys.stderr.isatty() else None)
     errors = sum(one.severity == "error" for one in findings)
     if as_json:
         print(render.json_text({"errors": errors, "findings": findings}))
     else:
-        _print(render.finding_lines(findings))
+        print_lines(render.finding_lines(findings))
     return 1 if errors else 0
+
+
+app.command(rich_help_panel=VERIFY)(cli_batches.resolve)
 
 
 @export_app.command("rules")

@@ -1,4 +1,4 @@
-"""The batches: record, consolidate and decay. Each is exactly one commit, or a plan when only asked to show it."""
+"""The batches: record, consolidate, decay and compact. Each is exactly one commit, or a plan when only asked to show it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from instinct_git.core import consolidate as plans
 from instinct_git.core.batch import Batch, Moved
+from instinct_git.core.compact import plan_compact
 from instinct_git.core.report import commit_message, waiting_words
 from instinct_git.errors import InstinctError
 from instinct_git.operations.setup import scaffolding
@@ -65,7 +66,9 @@ def _locked(space: Workspace, verb: str, *, here: bool, no_commit: bool, days: i
     if committing is not None:
         committing.refuse_if_busy()
         committing.refuse_without_identity()
+        committing.catch_up()
         store.settle_recorded(space.place, committing, _default_revision(space, committing))
+    store.sweep(space.place)
     batch, waiting, _ = _plan(space, verb, repository, here, days)
     sha = _commit(space, batch, committing)
     store.drain(space.place, waiting, batch.container, sha)
@@ -88,6 +91,9 @@ def _plan(
     settings = space.config()
     book, waiting = space.read()
     stem = inbox.new_stem(space.day())
+    if verb == "compact":
+        _refuse_off_default(space, repository, here)
+        return plan_compact(book, stem, space.now().date()), inbox.Waiting((), (), ()), ""
     notices: tuple[str, ...] = ()
     if verb != "record" and repository is not None and settings["consolidate"] == config.DEFAULT_BRANCH and not here:
         current, (default, _) = repository.branch(), repository.default_branch(settings["default_branch"])
@@ -115,6 +121,17 @@ def _plan(
         words, step = waiting_words([], unfolded, settings["consolidate"])
         notices += (f"{words}: {step.rpartition('; ')[2]}",) if words else ()
     return replace(batch, notices=(*batch.notices, *notices)), waiting, published
+
+
+def _refuse_off_default(space: Workspace, repository: Repository | None, here: bool) -> None:
+    if repository is None or here:
+        return
+    current, default = repository.branch(), repository.default_branch(space.config()["default_branch"])[0]
+    if current != default:
+        raise InstinctError(
+            f"ledger files are joined on the default branch, {default}; this is {current or 'a detached HEAD'}",
+            f"run it on {default}, where no other branch joins the same files (--here does it on this one)",
+        )
 
 
 def _commit(space: Workspace, batch: Batch, repository: Repository | None) -> str:

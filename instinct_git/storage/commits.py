@@ -42,10 +42,7 @@ def commit(repository: Repository, paths: Sequence[str], message: str) -> str:
 
     Returns an empty string when there is nothing to commit.
     """
-    owed = repository.place.worktree_state_dir / "restage"
     listing = b"".join(os.fsencode(repository.inside(path)) + b"\0" for path in dict.fromkeys(paths))
-    if owed.exists():
-        listing += owed.read_bytes()  # an earlier run committed these but could not refresh the real index
     _wait_for_index(repository)
     recipe = _Recipe(repository, listing, message)
     recipe.private.parent.mkdir(parents=True, exist_ok=True)
@@ -57,15 +54,36 @@ def commit(repository: Repository, paths: Sequence[str], message: str) -> str:
                 sha = _retried(lambda made=made: recipe.mended(made))  # type: ignore[misc]
             try:
                 _retried(lambda: recipe.stage(None))  # the real index, our paths only: `git status` is clean for us
-                owed.unlink(missing_ok=True)
             except GitFailed:
-                owed.write_bytes(listing)  # the commit stands; the next batch catches the index up
+                _owe(repository, listing)
             if made is None or repository.head() == sha:
                 break
             # Somebody committed on top of ours, perhaps from an index that did not know our files yet: look again.
     finally:
         recipe.clean()
     return sha
+
+
+def catch_up(repository: Repository) -> None:
+    """Let the real index know what an earlier batch committed while somebody else held that index."""
+    owed = _owed(repository)
+    if not owed.exists():
+        return
+    _wait_for_index(repository)
+    args = ["reset", "-q", "--pathspec-from-file=-", "--pathspec-file-nul"]
+    _retried(lambda: repository.must(*args, stdin=owed.read_bytes(), env={"GIT_LITERAL_PATHSPECS": "1"}))
+    owed.unlink(missing_ok=True)
+
+
+def _owe(repository: Repository, listing: bytes) -> None:
+    try:
+        _owed(repository).write_bytes(listing)  # the commit stands; the next batch catches the index up
+    except OSError:
+        pass  # the commit stands all the same; `git reset -- .instinct` does it by hand
+
+
+def _owed(repository: Repository) -> Path:
+    return repository.place.worktree_state_dir / "restage"
 
 
 def _wait_for_index(repository: Repository) -> None:
@@ -99,9 +117,12 @@ class _Recipe:
 
     def commit(self) -> _Made | None:
         """Let git commit our paths on top of HEAD; None when HEAD has them as they are."""
-        head = self.repository.head()
-        if not self._prepare(head):
-            return None
+        for _ in range(ATTEMPTS):
+            head = self.repository.head()
+            if not self._prepare(head):
+                return None
+            if self.repository.head() == head:
+                break  # else somebody was faster; git itself notices whoever comes while its hooks run
         args = ["commit", "-q", "--no-status", "--cleanup=whitespace", "-F", "-"]
         env = {**self.env, **author_variables(), COMMITTING: str(self.repository.common_dir)}
         words = self.message.encode("utf-8")
@@ -224,4 +245,4 @@ def _retried(action: Callable[[], T]) -> T:
             if not _LOCKED.search(problem.message) or time.monotonic() > deadline:
                 raise
             time.sleep(pause * (0.5 + random.random()))
-            pause = min(pause * 2, 0.5)
+            pause = min(pause * 2, 0.1)  # often enough to win against somebody who commits in a loop

@@ -51,9 +51,10 @@ class Place(NamedTuple):
         return [*found, *self.fallbacks()]
 
     def fallbacks(self) -> list[Path]:
-        """The inbox folders in $INSTINCT_HOME. The id changes when a remote is added: what was written under the
-        path's id must still be found."""
-        return [self.home / "inbox" / name for name in dict.fromkeys((project_id(self), _own_path_id(self)))]
+        """The inbox folders in $INSTINCT_HOME. The id changes when a remote is added, and when a plain folder comes to
+        lie in a repository: what was written under the path's id must still be found."""
+        names = (project_id(self), _own_path_id(self), path_id(self.root))
+        return [self.home / "inbox" / name for name in dict.fromkeys(names)]
 
     def exists(self) -> bool:
         """True when the memory has been set up."""
@@ -233,6 +234,11 @@ def create(path: Path, content: bytes) -> None:
 def _temporary(path: Path) -> Path:
     """Return a name beside `path` that no other process or thread has."""
     return path.with_name(f".{path.name}.{os.urandom(6).hex()}.tmp")
+
+
+def finished_name(temporary: Path) -> Path:
+    """Return the path that a temporary file was to become."""
+    return temporary.with_name(temporary.name[1:].rsplit(".", 2)[0])
 
 
 def _cannot_link(problem: OSError) -> bool:

@@ -294,6 +294,12 @@ class Repository:
 
         return commits.commit(self, paths, message)
 
+    def catch_up(self) -> None:
+        """Let the real index know what an earlier batch committed while somebody else held that index."""
+        from instinct_git.storage import commits
+
+        commits.catch_up(self)
+
     def commit_on(self, branch: str, base: str, files: Mapping[str, bytes], message: str) -> str:
         """Make a commit with these files on top of `base` and let the new `branch` point to it.
 

@@ -18,7 +18,7 @@ from instinct_git.errors import InvalidDocument
 from instinct_git.storage import files
 from instinct_git.storage.files import Place
 
-VERSION = 1
+VERSION = 2
 RACY_NS = 50_000_000  # coarser than any clock that stamps files on the systems we run on, but network shares
 _FIELDS = (  # in the order of PatternFile, whose path and text come first
     "key", "category", "confidence", "counted", "level", "first_seen", "last_seen", "sources", "title", "description",
@@ -38,6 +38,8 @@ def patterns(place: Place) -> tuple[list[PatternFile], list[Finding]]:
         if row is None or row[0] != stamp:
             try:
                 row = [stamp, _parsed(place.root, path)]
+            except FileNotFoundError:
+                continue  # a checkout or a batch took it away meanwhile
             except (InvalidDocument, OSError) as problem:
                 broken.append(Finding("pattern-unreadable", path, str(problem)))
                 continue
@@ -65,7 +67,10 @@ def _listing(root: Path) -> Iterator[tuple[str, list[int]]]:
             if entry.is_dir(follow_symlinks=False):
                 pending.append((entry.path, f"{inside}/{name}"))
             elif name.endswith(".md") and name[0] != "." and name != "README.md":
-                status = entry.stat()
+                try:
+                    status = entry.stat()
+                except FileNotFoundError:
+                    continue  # a checkout or a batch took it away meanwhile
                 yield f"{inside}/{name}", [status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino]
 
 
@@ -88,20 +93,26 @@ def _file(place: Place) -> Path:
 
 def _load(place: Place) -> dict[str, list[Any]]:
     try:
-        with open(_file(place), encoding="utf-8") as stream:
-            saved = json.load(stream)
-        if saved["version"] == VERSION and saved["root"] == str(place.root):
-            rows: dict[str, list[Any]] = saved["files"]
-            if all(len(row) == 2 and len(row[1]) == len(_FIELDS) for row in rows.values()):
+        checksum, _, content = _file(place).read_bytes().partition(b"\n")
+        if checksum == _checksum(content):
+            saved = json.loads(content)
+            if saved["version"] == VERSION and saved["root"] == str(place.root):
+                rows: dict[str, list[Any]] = saved["files"]
                 return rows
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        pass  # missing, damaged or of another version: it is made anew
+    except (OSError, ValueError, KeyError, TypeError):
+        pass  # missing or of another version: it is made anew, as it is when the checksum tells of damage
     return {}
 
 
 def _save(place: Place, rows: dict[str, list[Any]]) -> None:
-    content = json.dumps({"version": VERSION, "root": str(place.root), "files": rows}, ensure_ascii=False)
+    content = json.dumps({"version": VERSION, "root": str(place.root), "files": rows}).encode("ascii")
     try:
-        files.replace(_file(place), content.encode("utf-8", "surrogateescape"))
+        files.replace(_file(place), _checksum(content) + b"\n" + content)
     except OSError:
         pass  # a cache that cannot be written only costs time
+
+
+def _checksum(content: bytes) -> bytes:
+    from binascii import crc32
+
+    return b"%08x" % crc32(content)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from instinct_git.core.batch import Batch
+from instinct_git.core.batch import Batch, Change
 from instinct_git.core.consolidate import Snapshot
 from instinct_git.core.evidence import LEDGER, OBSERVATIONS, parse_container
 from instinct_git.core.model import Evidence
@@ -25,6 +26,7 @@ from instinct_git.storage.git import Repository
 
 LOCK_SECONDS = 150.0  # longer than the longest commit that is waited for
 PATTERNS = ".instinct/patterns/"
+HALF_WRITTEN_SECONDS = 60.0
 
 
 def read(place: Place) -> tuple[Snapshot, inbox.Waiting]:
@@ -74,6 +76,27 @@ def batch_lock(place: Place, seconds: float = LOCK_SECONDS) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+def sweep(place: Place) -> None:
+    """Remove what a killed batch left half-written. Call it under the batch lock: no other batch is at work then.
+
+    Others may be writing into the inbox, `observations/` and the caches at this moment: there only old leftovers go.
+    """
+    for folder in (place.root / LEDGER, place.root / PATTERNS):
+        for file in [*folder.glob("**/.*.tmp")]:
+            file.unlink(missing_ok=True)
+    private = (place.worktree_state_dir, place.state_dir, *recorded(place))
+    ours = {place.root / path for path in _journal(place)}
+    for folder in (place.root / OBSERVATIONS, *place.inboxes, *private):
+        for file in [*folder.glob(".*.tmp")]:
+            try:
+                if files.finished_name(file) in ours or time.time() - file.stat().st_mtime > HALF_WRITTEN_SECONDS:
+                    file.unlink()
+            except FileNotFoundError:
+                continue  # it has just been finished
+    for file in [*place.worktree_state_dir.glob("index.*.*")]:
+        file.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +151,7 @@ def apply(place: Place, prepared: Prepared, repository: Repository | None, messa
     try:
         journal.parent.mkdir(parents=True, exist_ok=True)
         files.replace(journal, json.dumps(sorted({*paths, *owed})).encode("utf-8"))
-        for change in prepared.batch.changes:
+        for change in sorted(prepared.batch.changes, key=_order):
             path = place.root / change.path
             before[change.path] = path.read_bytes() if path.is_file() else None
             _write(path, change.content, new=before[change.path] is None)
@@ -144,6 +167,14 @@ def apply(place: Place, prepared: Prepared, repository: Repository | None, messa
         raise
     journal.unlink(missing_ok=True)
     return sha
+
+
+def _order(change: Change) -> int:
+    """Pattern files first: with its evidence in the ledger, a file that is not there would be one a person deleted.
+    Removals last: what they remove stands in the new container by then."""
+    if change.content is None:
+        return 2
+    return int(change.path.endswith(".jsonl"))
 
 
 def _write(path: Path, content: bytes | None, *, new: bool) -> None:
@@ -184,23 +215,26 @@ def drain(place: Place, waiting: inbox.Waiting, stem: str, sha: str) -> None:
     """Take the inbox files that a batch has put into the tree out of the inbox.
 
     With a commit they are kept in `recorded/` until the default branch holds their ids. A file with a line that cannot
-    be read stays where it is: only a person can tell what that line was.
+    be read stays where it is: only a person can tell what that line was. So does one that cannot be moved (a full
+    disk): the batch stands, and what is in the inbox and in the tree at once counts once.
     """
     damaged = {path for path, line in waiting.bad if not line.torn}
     leaving = [path for path in waiting.paths if path not in damaged]
-    if place.common_dir is None:
-        for path in leaving:
-            path.unlink(missing_ok=True)
-        return
     kept = place.state_dir / "recorded" / (stem or f"seen-{os.urandom(6).hex()}")
     for path in leaving:
-        kept.mkdir(parents=True, exist_ok=True)
         try:
+            if place.common_dir is None:
+                path.unlink()
+                continue
+            kept.mkdir(parents=True, exist_ok=True)
             _move(path, kept / path.name)
-        except FileNotFoundError:
+        except OSError:
             continue
-    if kept.is_dir():
-        files.replace(kept / "commit", sha.encode("ascii"))
+    try:
+        if kept.is_dir():
+            files.replace(kept / "commit", sha.encode("ascii"))
+    except OSError:
+        pass  # then the ids alone tell whether a branch holds them
 
 
 def _move(source: Path, target: Path) -> None:
@@ -247,8 +281,11 @@ def settle_recorded(place: Place, repository: Repository, default_revision: str)
             continue
         for path in paths:
             target = place.inboxes[0] / path.name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            _move(path, target)
+            try:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                _move(path, target)
+            except OSError:
+                continue  # it stays in `recorded/` for the next batch
             back += 1
         _forget(folder, [])
     return back

@@ -1,0 +1,24 @@
+"""What the command line's verbs share: their options, their panels in the help, and how lines are printed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated
+
+import typer
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would happen; write nothing.")]
+Key = Annotated[str, typer.Argument(help="The pattern's key, such as seq:test->fix->test.", show_default=False)]
+Here = Annotated[bool, typer.Option("--here", help="Fold on this branch even where the policy says default-branch.")]
+NoCommit = Annotated[bool, typer.Option("--no-commit", help="Write the file, leave the commit to you.")]
+Text = str | None
+
+SETUP, TEACH, BATCHES = "Set up", "Teach", "Batches (one commit each)"
+READ, PROMOTE, VERIFY, EXCHANGE = "Read", "Promote", "Verify", "Exchange"
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Print lines."""
+    for line in lines:
+        print(line)
