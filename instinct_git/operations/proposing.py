@@ -50,7 +50,7 @@ def propose(space: Workspace, key: str, *, name: str = "", dry_run: bool = False
         if key in book.groups:
             raise UnknownPattern(f"{key!r} has no file yet", "run `instinct consolidate` first")
         raise UnknownPattern(f"there is no pattern {key!r}", near(key, book.files))
-    chosen = proposal.skill_name(key, name)
+    chosen = proposal.skill_name(key, name, pattern.title)
     branch = f"instinct/skill/{chosen}"
     _, revision = repository.default_branch(space.config()["default_branch"])
     base = repository.commit_of(revision)
