@@ -279,11 +279,11 @@ class Memory:
 
     # -- promote -----------------------------------------------------------------------------------------------------
 
-    def propose(self, key: str, *, name: str = "", dry_run: bool = False) -> Proposal:
-        """Propose a pattern as a skill on a branch of its own; a person decides."""
+    def propose(self, key: str, *, kind: str = "skill", name: str = "", dry_run: bool = False) -> Proposal:
+        """Propose a pattern as a skill, procedure, rule or memory on a branch of its own; a person decides."""
         from instinct_git.operations.proposing import propose
 
-        return propose(self._space, key, name=name, dry_run=dry_run)
+        return propose(self._space, key, kind=kind, name=name, dry_run=dry_run)
 
 
 InstinctStore = Memory

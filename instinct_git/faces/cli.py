@@ -309,19 +309,20 @@ def stats(as_json: Json = False) -> int:
 @app.command(rich_help_panel=PROMOTE)
 def propose(
     key: Key,
-    name: Annotated[str, typer.Option("--name", help="The skill's name; default: from the key.")] = "",
+    kind: Annotated[str, typer.Option("--kind", help="skill, procedure, rule or memory.")] = "skill",
+    name: Annotated[str, typer.Option("--name", help="Its name; default: from the key.")] = "",
     dry_run: DryRun = False,
     as_json: Json = False,
 ) -> int:
-    """Propose a pattern as a skill: a branch with SKILL.md for review. Nothing in your tree moves."""
-    done = Memory().propose(key, name=name, dry_run=dry_run)
+    """Propose a pattern as a skill, procedure, rule or memory: a branch for review. Nothing in your tree moves."""
+    done = Memory().propose(key, kind=kind, name=name, dry_run=dry_run)
     if as_json:
         print(render.json_text(done))
         return 0
     if dry_run:
         print_lines([*done.text.splitlines(), f"# would become {done.branch}, from {done.base}"])
     else:
-        print_lines([f"proposed {done.pattern} as the skill {done.name}", f"branch:  {done.branch}  ({done.commit[:12]})"])
+        print_lines([f"proposed {done.pattern} as the {done.kind} {done.name}", f"branch:  {done.branch}  ({done.commit[:12]})"])
         print_lines(list(done.review))
     print_lines([f"# {notice}" for notice in done.notices])
     return 0

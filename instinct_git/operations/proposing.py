@@ -1,16 +1,16 @@
-"""`propose`: a branch with a SKILL.md that a person reviews. Nothing in the user's tree, index or HEAD moves."""
+"""`propose`: a branch with a skill, procedure, rule or memory for review. The user's tree, index and HEAD do not move."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from instinct_git.core import proposal
+from instinct_git.core import kinds, memory_file, proposal
 from instinct_git.core.confidence import fold_one, group
 from instinct_git.core.consolidate import Book, Snapshot
 from instinct_git.core.document import MachineLines, with_machine_lines
 from instinct_git.core.evidence import LEDGER, OBSERVATIONS, dump_ledger
 from instinct_git.core.keys import normalise_key
-from instinct_git.core.model import Policy
+from instinct_git.core.model import Policy, Tally
 from instinct_git.core.pattern import PatternFile
 from instinct_git.errors import InstinctError, NotInGit, UnknownPattern
 from instinct_git.operations.setup import scaffolding
@@ -24,6 +24,8 @@ class Proposal:
     """A proposal made, or shown by a dry run."""
 
     pattern: str
+    kind: str
+    """skill, procedure, rule or memory."""
     name: str
     branch: str
     base: str
@@ -32,14 +34,16 @@ class Proposal:
     """Empty in a dry run."""
     files: tuple[str, ...]
     text: str
-    """The SKILL.md."""
+    """The skill or procedure; of a rule or a memory the line that MEMORY.md gains."""
     review: tuple[str, ...]
     notices: tuple[str, ...] = ()
     dry_run: bool = False
 
 
-def propose(space: Workspace, key: str, *, name: str = "", dry_run: bool = False) -> Proposal:
-    """Propose a pattern as a skill, on a new branch from the default branch's tip."""
+def propose(space: Workspace, key: str, *, kind: str = kinds.SKILL, name: str = "", dry_run: bool = False) -> Proposal:
+    """Propose a pattern as one of four kinds, on a new branch from the default branch's tip."""
+    if kind not in kinds.KINDS:
+        raise InstinctError(f"there is no kind {kind!r}", "kinds: " + ", ".join(kinds.KINDS))
     repository = space.repository()
     if repository is None:
         raise NotInGit("a proposal is a branch, and there is no git repository here", "run `git init` there first")
@@ -51,13 +55,15 @@ def propose(space: Workspace, key: str, *, name: str = "", dry_run: bool = False
             raise UnknownPattern(f"{key!r} has no file yet", "run `instinct consolidate` first")
         raise UnknownPattern(f"there is no pattern {key!r}", near(key, book.files))
     chosen = proposal.skill_name(key, name, pattern.title)
-    branch = f"instinct/skill/{chosen}"
+    branch = f"instinct/{kind}/{chosen}"
     _, revision = repository.default_branch(space.config()["default_branch"])
     base = repository.commit_of(revision)
     if not base:
         raise InstinctError("the default branch has no commit yet", "make the first commit, then propose again")
-    _refuse_existing(repository, branch, chosen, base)
-    files, skill, pattern = _files(space, repository, base, book, pattern, chosen)
+    _refuse_existing(repository, branch, kind)
+    files, pattern, tally, sessions = _pattern_files(space, repository, base, book, pattern)
+    path, content, text = _document(repository, base, pattern, tally, sessions, kind, chosen)
+    files[path] = content.encode("utf-8", "surrogateescape")
     base_name = revision.removeprefix("refs/heads/").removeprefix("refs/remotes/")
     review = tuple(proposal.review_words(branch, base_name, sorted(files)))
     notices = _notices(pattern, space.config().policy)
@@ -65,24 +71,41 @@ def propose(space: Workspace, key: str, *, name: str = "", dry_run: bool = False
     if not dry_run:
         refuse_secrets((path, content.decode("utf-8", "replace")) for path, content in files.items())
         repository.refuse_without_identity()
-        sha = repository.commit_on(branch, base, files, _message(pattern, chosen))
-    return Proposal(key, chosen, branch, base_name, sha, tuple(sorted(files)), skill.text, review, notices, dry_run)
+        sha = repository.commit_on(branch, base, files, _message(pattern, kind, chosen))
+    return Proposal(key, kind, chosen, branch, base_name, sha, tuple(sorted(files)), text, review, notices, dry_run)
 
 
-def _refuse_existing(repository: Repository, branch: str, name: str, base: str) -> None:
+def _refuse_existing(repository: Repository, branch: str, kind: str) -> None:
     if repository.commit_of(f"refs/heads/{branch}"):
         raise InstinctError(
-            f"the branch {branch} exists: this skill is proposed already",
+            f"the branch {branch} exists: this {kind} is proposed already",
             f"review it, or delete it (`git branch -D {branch}`) and propose again; --name takes another name",
         )
-    if f"skills/{name}/SKILL.md" in repository.files_at(base, "skills"):
-        raise InstinctError(f"skills/{name}/SKILL.md is approved already", "edit it in a pull request, or use --name")
 
 
-def _files(
-    space: Workspace, repository: Repository, base: str, book: Book, pattern: PatternFile, name: str
-) -> tuple[dict[str, bytes], proposal.Skill, PatternFile]:
-    """Return the proposal's files: the skill, and of the pattern's own files what the base does not have yet.
+def _document(
+    repository: Repository, base: str, pattern: PatternFile, tally: Tally, sessions: int, kind: str, name: str
+) -> tuple[str, str, str]:
+    """Return (path, new content, what to show) of the document that is proposed, made on top of the base's."""
+    if kind in (kinds.SKILL, kinds.PROCEDURE):
+        made = proposal.skill(pattern, tally, sessions, name)
+        path, text = (made.path, made.text) if kind == kinds.SKILL else (kinds.procedure_path(name), kinds.procedure(pattern, tally, name))
+        if path in repository.files_at(base, path):
+            raise InstinctError(f"{path} is approved already", "edit it in a pull request, or use --name")
+        return path, text, text
+    section, line = (kinds.rule_section(), kinds.rule_line(pattern)) if kind == kinds.RULE else kinds.memory_line(pattern)
+    before = _blob_text(repository, repository.files_at(base, memory_file.PATH).get(memory_file.PATH)) or ""
+    after = memory_file.add_line(before, section, line)
+    if after == before:
+        raise InstinctError(f"{memory_file.PATH} says this already", "there is nothing to propose")
+    return memory_file.PATH, after, f"{section}: {line}"
+
+
+def _pattern_files(
+    space: Workspace, repository: Repository, base: str, book: Book, pattern: PatternFile
+) -> tuple[dict[str, bytes], PatternFile, Tally, int]:
+    """Return of the pattern's own files what the base does not have yet, the pattern and its tally there, and its
+    number of sessions.
 
     Evidence travels in a new container with this pattern's ids alone: a whole container would bring other patterns'
     evidence to the default branch without their files.
@@ -105,8 +128,7 @@ def _files(
     text = with_machine_lines(pattern.text, machine, pattern.path).replace("\r\n", "\n")
     pattern = pattern._replace(confidence=confidence, counted=tally.total, level=machine.level)
     sessions = len({(one.by, one.s) for one in together if one.s})
-    skill = proposal.skill(pattern, tally, sessions, name)
-    files = {skill.path: skill.text.encode("utf-8")}
+    files: dict[str, bytes] = {}
     if _blob_text(repository, at_base.get(pattern.path)) != text:
         files[pattern.path] = text.encode("utf-8", "surrogateescape")
     if missing:
@@ -115,7 +137,7 @@ def _files(
         if path not in at_base and (missing or pattern.path in files):
             file = space.place.root / path
             files[path] = file.read_bytes() if file.is_file() else content.encode("utf-8")
-    return files, skill, pattern
+    return files, pattern, tally, sessions
 
 
 def _blob_text(repository: Repository, blob: str | None) -> str | None:
@@ -128,10 +150,10 @@ def _notices(pattern: PatternFile, policy: Policy) -> tuple[str, ...]:
     return ()
 
 
-def _message(pattern: PatternFile, name: str) -> str:
+def _message(pattern: PatternFile, kind: str, name: str) -> str:
     return (
-        f"instinct: propose skill {name}\n\n"
+        f"instinct: propose {kind} {name}\n\n"
         f"{pattern.key}  confidence {pattern.confidence}  {pattern.level}\n"
-        "A person decides: merging this branch approves the skill, deleting it declines.\n\n"
+        "A person decides: merging this branch approves it, deleting it declines.\n\n"
         f"Instinct-Batch: propose\nInstinct-Format: 1\nInstinct-Pattern: {pattern.key}\n"
     )

@@ -137,3 +137,47 @@ def test_line_ends_of_the_working_tree_do_not_reach_the_proposal(ripe: Project) 
     path = str(ripe.memory().show(KEY).path)
     ripe.write(path, ripe.read(path).replace("\n", "\r\n"))
     assert ripe.memory().propose(KEY).files == ("skills/test-fix-test/SKILL.md",)
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "words"),
+    [
+        ("procedure", "memory/procedures/test-fix-test.md", "type: Procedure"),
+        ("rule", "memory/MEMORY.md", "## Key Lessons"),
+        ("memory", "memory/MEMORY.md", "## Memories"),
+    ],
+)
+def test_each_kind_lands_in_its_own_place(ripe: Project, kind: str, path: str, words: str) -> None:
+    done = ripe.memory().propose(KEY, kind=kind)
+    assert done.branch == f"instinct/{kind}/test-fix-test"
+    assert ripe.changed(done.commit) == {path}
+    text = ripe.git("show", f"{done.commit}:{path}")
+    assert words in text
+    assert "Re-run the tests after every fix" in text
+
+
+def test_a_rule_is_one_line_more_in_memory_md_and_every_other_byte_stays(ripe: Project) -> None:
+    before = "# Ours\n\n## Key Lessons\n\n* Keep it small.\n\n## Other\n\n---\nbody\n"
+    ripe.write("memory/MEMORY.md", before)
+    ripe.commit("ours", "memory/MEMORY.md")
+    done = ripe.memory().propose(KEY, kind="rule")
+    after = ripe.git("show", f"{done.commit}:memory/MEMORY.md") + "\n"
+    added = [line for line in after.split("\n") if line not in before.split("\n")]
+    assert len(added) == 1
+    assert f"`{KEY}`" in added[0]
+    assert after.replace(added[0] + "\n", "") == before
+
+
+def test_what_memory_md_says_already_is_not_proposed_again(ripe: Project) -> None:
+    done = ripe.memory().propose(KEY, kind="rule")
+    ripe.git("merge", "-q", done.branch)
+    ripe.git("branch", "-q", "-D", done.branch)
+    with pytest.raises(InstinctError) as refused:
+        ripe.memory().propose(KEY, kind="rule")
+    assert "says this already" in refused.value.message
+
+
+def test_an_unknown_kind_names_the_four(ripe: Project) -> None:
+    with pytest.raises(InstinctError) as refused:
+        ripe.memory().propose(KEY, kind="poem")
+    assert "procedure" in refused.value.hint
