@@ -100,7 +100,7 @@ def _repository(space: Workspace) -> Iterator[Diagnosis]:
 
 
 def _check(space: Workspace) -> Iterator[Diagnosis]:
-    from instinct_git.operations.reading import check
+    from instinct_git.operations.verifying import check
 
     errors = [one for one in check(space) if one.severity == "error"]
     if errors:

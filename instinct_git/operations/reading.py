@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from instinct_git.core import ranking
 from instinct_git.core.keys import CATEGORIES, category_of, describe, normalise_key, pattern_path
 from instinct_git.core.model import FADED, LEVELS, NOTHING, RULE, Tally
-from instinct_git.core.pattern import Finding, PatternFile
-from instinct_git.errors import InstinctError, InvalidDocument, UnknownPattern
+from instinct_git.core.pattern import PatternFile
+from instinct_git.errors import InstinctError, UnknownPattern
 from instinct_git.operations.workspace import Workspace, near
 from instinct_git.storage import index
 
@@ -282,42 +282,6 @@ def stats(space: Workspace) -> Any:
         len(book.everything), len(book.waiting), iso_day(days[0]) if days else "", len(unfolded),
         sum(removed_by_person(book, key, tally) for key, tally in tallies.items()), len(book.broken), step,
     )  # fmt: skip
-
-
-def check(space: Workspace) -> list[Finding]:
-    """Verify the working tree: everything parses, ids are unique, every number follows from the evidence."""
-    from instinct_git.bridges import secrets
-    from instinct_git.core.audit import ERROR, audit
-
-    if not space.place.exists():
-        raise InstinctError(f"{space.place.root} has no memory", "run `instinct init` there first")
-    findings: list[Finding] = []
-    root = space.place.root
-    try:
-        policy = space.config().policy
-    except InvalidDocument as problem:
-        findings.append(Finding("config", ".instinct/config.yaml", problem.message + "; " + problem.hint))
-        from instinct_git.core.model import Policy
-
-        policy = Policy()
-    book, _ = space.read()
-    present = [path.relative_to(root).as_posix() for path in sorted((root / ".instinct").rglob("*")) if path.is_file()]
-    findings += audit(book, policy, present)
-    for path in present:
-        text = (root / path).read_bytes().decode("utf-8", "replace")
-        findings += [Finding("secret", path, f"looks like a secret ({one.rule})", ERROR, one.line) for one in secrets.find_secrets(text)]
-    return findings + _skills(space)
-
-
-def _skills(space: Workspace) -> list[Finding]:
-    from instinct_git.core.proposal import skill_problems
-
-    findings = []
-    for path in sorted(space.place.root.glob("skills/*/SKILL.md")):
-        name = path.relative_to(space.place.root).as_posix()
-        text = path.read_bytes().decode("utf-8", "replace")
-        findings += [Finding("skill", name, problem) for problem in skill_problems(text, path.parent.name)]
-    return findings
 
 
 def export_rules(spaces: Iterable[Workspace]) -> list[Pattern]:

@@ -1,0 +1,345 @@
+"""Breakers: what is paused or to be merged, with its limit and its measured value. Pure: evidence and a day in.
+
+Three of them (DESIGN section 5): more than 5 new automatic candidates in a day, 3 near-duplicates, 3 rejections in a
+row. A trip holds automatic candidates only: what a person asks for enters at once, and observing, consolidating and
+suggesting go on.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date, timedelta
+from typing import NamedTuple
+
+from instinct_git.core.candidates import (
+    APPROVED,
+    EXPIRED,
+    EXPLICIT,
+    IMPLICIT,
+    NUMBERS,
+    REJECTED,
+    Numbers,
+    fold_candidate,
+    steps_of,
+)
+from instinct_git.core.confidence import group
+from instinct_git.core.evidence import day_of, iso_day
+from instinct_git.core.keys import CATEGORIES, category_of, describe, split_key
+from instinct_git.core.model import Evidence
+
+DAILY, DUPLICATES, REJECTIONS = "daily", "duplicates", "rejections"
+
+
+class Trip(NamedTuple):
+    """One tripped breaker."""
+
+    name: str
+    """daily, duplicates or rejections."""
+    limit: int
+    measured: int
+    until: str
+    """ISO day on which it works again; empty: until the group is merged."""
+    words: str
+    category: str = ""
+    kind: str = ""
+    """What `rejections` pauses; empty: everything automatic."""
+    keys: tuple[str, ...] = ()
+    """The candidates concerned, sorted; for `duplicates` the group to merge."""
+
+
+class Reset(NamedTuple):
+    """A person's answer to a trip: what had been measured on that day counts no more."""
+
+    name: str
+    day: str
+    """ISO day."""
+    measured: int
+
+
+class Admission(NamedTuple):
+    """Which new automatic candidates enter today, in the order given, and which are held."""
+
+    admitted: tuple[str, ...]
+    held: tuple[str, ...]
+
+
+def trip(
+    evidence: Iterable[Evidence],
+    today: date,
+    numbers: Numbers = NUMBERS,
+    *,
+    held: int = 0,
+    resets: Iterable[Reset] = (),
+    titles: Mapping[str, str] | None = None,
+) -> list[Trip]:
+    """Return what is tripped on a day, by name. A function of the set of evidence.
+
+    `held` is how many candidates were held today (a log of this clone knows), `titles` the pattern files' titles by
+    key, which win over those in evidence.
+    """
+    groups, resets = _candidates(evidence), list(resets)
+    tripped = _daily(groups, today, numbers, held, resets)
+    tripped += _duplicates(groups, numbers, titles or {})
+    return tripped + _rejections(groups, today, numbers, resets)
+
+
+def admit(
+    keys: Iterable[str], evidence: Iterable[Evidence], today: date, numbers: Numbers = NUMBERS, *, resets: Iterable[Reset] = ()
+) -> Admission:
+    """Split new automatic candidates into those the daily breaker lets enter today and those it holds."""
+    groups = _candidates(evidence)
+    new = [key for key in dict.fromkeys(keys) if key not in groups]
+    room = max(0, numbers.daily - len(_entered(groups, today)) + _forgiven(resets, DAILY, today))
+    return Admission(tuple(new[:room]), tuple(new[room:]))
+
+
+def holds(trips: Iterable[Trip], category: str, kind: str, trigger: str) -> Trip | None:
+    """Return the trip that holds a new candidate, None when it may enter. Explicit ones always may."""
+    if trigger == EXPLICIT:
+        return None
+    return next(
+        (one for one in trips if one.name == DAILY or (one.name == REJECTIONS and (one.category, one.kind) == (category, kind))),
+        None,
+    )
+
+
+def _candidates(evidence: Iterable[Evidence]) -> dict[str, list[Evidence]]:
+    """The evidence of keys that are candidates, in fold order, aliases joined and retractions taken out."""
+    everything = list(evidence)
+    wanted = {one.p for one in everything if one.k in ("candidate", "alias")}
+    wanted |= {str(one.extra.get("to", "")) for one in everything if one.k == "alias"}
+    groups = group([one for one in everything if one.p in wanted or one.k == "retract"])
+    return {key: members for key, members in sorted(groups.items()) if any(one.k == "candidate" for one in members)}
+
+
+# --- more than 5 a day ------------------------------------------------------------------------------------------------
+
+
+def _entered(groups: Mapping[str, Sequence[Evidence]], today: date) -> list[str]:
+    """The keys that became candidates today, by a trigger that is no person's; being explicit too takes one out."""
+    found = []
+    for key, members in groups.items():
+        entries = [one for one in members if one.k == "candidate"]
+        explicit = any(one.extra.get("x", IMPLICIT) == EXPLICIT for one in entries)
+        if not explicit and iso_day(day_of(entries[0].id)) == today.isoformat():
+            found.append(key)
+    return found
+
+
+def _forgiven(resets: Iterable[Reset], name: str, today: date) -> int:
+    return max((one.measured for one in resets if one.name == name and one.day == today.isoformat()), default=0)
+
+
+def _daily(
+    groups: Mapping[str, Sequence[Evidence]], today: date, numbers: Numbers, held: int, resets: Sequence[Reset]
+) -> list[Trip]:
+    keys = _entered(groups, today)
+    measured = len(keys) + held
+    if measured - _forgiven(resets, DAILY, today) <= numbers.daily:
+        return []
+    until = (today + timedelta(days=1)).isoformat()
+    words = f"{measured} new automatic candidates today, {numbers.daily} are allowed: extraction is paused until {until}; evidence is kept"
+    return [Trip(DAILY, numbers.daily, measured, until, words, keys=tuple(keys))]
+
+
+# --- 3 rejections in a row --------------------------------------------------------------------------------------------
+
+
+def _rejections(
+    groups: Mapping[str, Sequence[Evidence]], today: date, numbers: Numbers, resets: Sequence[Reset]
+) -> list[Trip]:
+    """Walk the answers of each category and kind by day (an approval of a day stands before its rejections).
+
+    `numbers.rejections` in a row pause the pair from the day of the last, for `numbers.pause_days` days; a further one
+    begins the pause anew. An approval ends the row, not the pause; a reset takes what it had seen out of the row.
+    """
+    tripped = []
+    answered = [one for one in resets if one.name == REJECTIONS and one.day <= today.isoformat()]
+    for (category, kind), answers in sorted(_answers(groups, numbers).items()):
+        row, until, measured, told = list[tuple[str, str]](), date.min, 0, tuple[str, ...]()
+        for day, rejected, _, key in sorted(answers):
+            if day > today.isoformat():
+                break
+            row = [*row, (day, key)] if rejected else []
+            forgiven = (min(one.measured, sum(at <= one.day for at, _ in row)) for one in answered)
+            if rejected and len(row) - max(forgiven, default=0) >= numbers.rejections:
+                until = date.fromisoformat(day) + timedelta(days=numbers.pause_days)
+                measured, told = len(row), tuple(sorted({key for _, key in row}))
+        if until > today:
+            words = (
+                f"{measured} rejections in a row of category {category}, kind {kind} ({numbers.rejections} pause it): "
+                f"no new ones of that kind until {until.isoformat()}"
+            )
+            tripped.append(Trip(REJECTIONS, numbers.rejections, measured, until.isoformat(), words, category, kind, told))
+    return tripped
+
+
+def _answers(
+    groups: Mapping[str, Sequence[Evidence]], numbers: Numbers
+) -> dict[tuple[str, str], list[tuple[str, bool, str, str]]]:
+    """{(category, kind): [(ISO day, rejected, id, key)]} of all approvals and rejections."""
+    found: dict[tuple[str, str], list[tuple[str, bool, str, str]]] = defaultdict(list)
+    for key, members in groups.items():
+        answers = [one for one in members if one.k in (APPROVED, REJECTED)]
+        candidate = fold_candidate(members, numbers, key=key) if answers else None
+        if candidate is None:
+            continue
+        given = (one.extra.get("cat") for one in members if one.extra.get("cat") in CATEGORIES)
+        category = category_of(key, next(given, None) if split_key(key)[0] == "other" else None)
+        for one in answers:
+            pair = category, str(one.extra.get("kind") or candidate.kind)
+            found[pair].append((iso_day(day_of(one.id)), one.k == REJECTED, one.id, key))
+    return found
+
+
+# --- 3 near-duplicates ------------------------------------------------------------------------------------------------
+
+WORDS_NEAR, CJK_NEAR = (4, 5), (3, 5)
+"""Shared tokens over all tokens (Jaccard), as fractions: from 0.80 for words, from 0.60 where most are CJK bigrams."""
+_CJK = r"\u3400-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af"
+_WORD = re.compile(rf"[{_CJK}]+|\d+(?:\.\d+)*|[^\W\d_{_CJK}]+(?:'[a-z]+)?")
+_STOP = frozenset(
+    ("a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "in", "into", "is", "it", "its", "of", "on", "or",
+     "our", "that", "the", "then", "this", "to", "up", "use", "we", "with", "your", "always", "please", "again")
+)
+_NEGATIVE = re.compile(r"(?i)\b(not|never|no|don'?t|without|avoid|stop|skip)\b|不|别|別|勿|禁止|避免|无需")
+
+
+class _Said(NamedTuple):
+    apart: tuple[str, ...]
+    """See `_apart`."""
+    frame: tuple[tuple[str, ...], bool]
+    """What must agree: numbers, and whether it negates."""
+    bag: tuple[str, ...]
+    """Words and single CJK characters, sorted."""
+    tokens: frozenset[str]
+    fraction: tuple[int, int]
+    """What it must share with another: WORDS_NEAR or CJK_NEAR."""
+
+
+def near(key: str, title: str, other: str, other_title: str) -> bool:
+    """True when two candidates say the same.
+
+    The rule: the texts (title, else the key in words) have the same words and CJK characters in any order, or share at
+    least WORDS_NEAR (CJK_NEAR) of their tokens: words without endings and fillers, overlapping bigrams of CJK text.
+    Never near: texts that differ in a number or in a negation, and `pref:` keys with different values. Two sequences are
+    near when their steps are the same in the same order, whatever their titles (which all look alike).
+    """
+    return _near(_said(key, title), _said(other, other_title))
+
+
+def _near(a: _Said, b: _Said) -> bool:
+    if a.apart and b.apart and a.apart[0] == b.apart[0]:
+        if a.apart != b.apart:
+            return False
+        if a.apart[0] == "seq":
+            return True
+    return a.frame == b.frame and (a.bag == b.bag or _share(a, b))
+
+
+def _apart(key: str) -> tuple[str, ...]:
+    """What keeps keys apart whatever their titles say: the steps of a sequence, the value of a preference."""
+    prefix, body = split_key(key)
+    steps = steps_of(key)
+    if len(steps) > 1:
+        return ("seq", *(" ".join(_words(step)) for step in steps))
+    if prefix == "pref" and "=" in body:
+        return ("pref", " ".join(_words(body.partition("=")[2])))
+    return ()
+
+
+def _said(key: str, title: str) -> _Said:
+    text = unicodedata.normalize("NFKC", title or describe(key).replace("-", " ")).lower()
+    bag, tokens = list[str](), set[str]()
+    for word in _words(text):
+        wide = re.match(f"[{_CJK}]", word) is not None
+        bag += list(word) if wide else [word]
+        tokens |= {word[i : i + 2] for i in range(max(1, len(word) - 1))} if wide else {word}
+    numbers = tuple(sorted(word for word in bag if word[0].isdigit()))
+    return _Said(_apart(key), (numbers, bool(_NEGATIVE.search(text))), tuple(sorted(bag)), frozenset(tokens), _fraction(tokens))
+
+
+def _words(text: str) -> list[str]:
+    found = _WORD.findall(unicodedata.normalize("NFKC", text).lower())
+    return [_stem(word.replace("的", "") or word) for word in found if word not in _STOP]
+
+
+def _stem(word: str) -> str:
+    """A word without its English ending: tests, testing, tested -> test; releases, release -> releas."""
+    if not word.isascii() or len(word) < 4:
+        return word
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    word = word[:-1] if word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
+    short = re.sub(r"(?<=[a-z]{3})(ing|ed)$", "", word)
+    if short != word and len(short) > 3 and short[-1] == short[-2] and short[-1] not in "lsz":
+        short = short[:-1]
+    return short.removesuffix("e") if len(short) > 3 else short
+
+
+def _fraction(tokens: Iterable[str]) -> tuple[int, int]:
+    """The fraction that two texts must share; the stricter of both counts."""
+    known = list(tokens)
+    wide = sum(re.match(f"[{_CJK}]", token) is not None for token in known)
+    return CJK_NEAR if 2 * wide > len(known) else WORDS_NEAR
+
+
+def _share(a: _Said, b: _Said) -> bool:
+    least, of = max(a.fraction, b.fraction)  # (4, 5) is more than (3, 5)
+    both = len(a.tokens & b.tokens)
+    return both > 0 and both * of >= (len(a.tokens) + len(b.tokens) - both) * least
+
+
+def near_groups(titles: Mapping[str, str], least: int = 2) -> list[tuple[str, ...]]:
+    """Return the groups of near-duplicates among {key: title or ""}, of at least `least`; each sorted, sorted.
+
+    A is with C when both are near B. Only pairs that share a rare token, or all words, are compared.
+    """
+    parent = {key: key for key in titles}
+
+    def root(key: str) -> str:
+        while parent[key] != key:
+            parent[key] = key = parent[parent[key]]
+        return key
+
+    alike: dict[_Said, str] = {}
+    for key in sorted(titles):
+        parent[key] = alike.setdefault(_said(key, titles[key]), key)
+    for one, other in _pairs(list(alike)):
+        first, second = root(alike[one]), root(alike[other])
+        if first != second and _near(one, other):
+            parent[max(first, second)] = min(first, second)
+    groups: dict[str, list[str]] = defaultdict(list)
+    for key in sorted(titles):
+        groups[root(key)].append(key)
+    return sorted(tuple(members) for members in groups.values() if len(members) >= least)
+
+
+def _pairs(said: Sequence[_Said]) -> Iterator[tuple[_Said, _Said]]:
+    """Pairs that can be near: a text that shares 4/5 of its n tokens shares one of its n - ceil(4n/5) + 1 rarest."""
+    often = Counter(token for one in said for token in one.tokens)
+    known: dict[object, dict[int, None]] = defaultdict(dict)
+    for number, one in enumerate(said):
+        rare = sorted(one.tokens, key=lambda token: (often[token], token))
+        least, of = one.fraction
+        marks: list[object] = [(one.frame, mark) for mark in (one.bag, *rare[: len(rare) - -(-len(rare) * least // of) + 1])]
+        marks += [one.apart] if one.apart else []
+        yield from ((said[other], one) for other in {other: None for mark in marks for other in known[mark]})
+        for mark in marks:
+            known[mark][number] = None
+
+
+def _duplicates(groups: Mapping[str, list[Evidence]], numbers: Numbers, titles: Mapping[str, str]) -> list[Trip]:
+    alive: dict[str, str] = {}
+    for key, members in groups.items():
+        candidate = fold_candidate(members, numbers)
+        if candidate is not None and candidate.status not in (APPROVED, REJECTED, EXPIRED):
+            told = (str(one.extra["title"]) for one in members if one.extra.get("title"))
+            alive[key] = titles.get(key) or next(told, "")
+    return [
+        Trip(DUPLICATES, numbers.duplicates, len(keys), "", f"{len(keys)} candidates say the same: merge them into one", keys=keys)
+        for keys in near_groups(alive, numbers.duplicates)
+    ]

@@ -1,0 +1,124 @@
+"""Verifying: the files as they are (`check`), the commits that led to them (`--history`), a pull request (`--base`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from instinct_git.core.pattern import Finding
+from instinct_git.errors import InstinctError, InvalidDocument
+from instinct_git.operations.workspace import Workspace
+
+if TYPE_CHECKING:
+    from instinct_git.storage.git import Repository
+
+WINDOW = 500
+"""Commits whose blobs are read at once: one git process a window, and a bound to what is held."""
+Progress = Callable[[int, int], None]
+
+
+def check(space: Workspace, *, history: bool = False, base: str | None = None, progress: Progress | None = None) -> list[Finding]:
+    """Verify a memory: everything parses, ids are unique, every number follows from the evidence.
+
+    `history` also walks the first-parent line of HEAD, `base` compares with the merge base of a revision and HEAD;
+    `progress` is told (commits done, commits in all). Raises InstinctError where git cannot answer.
+    """
+    if not space.place.exists():
+        raise InstinctError(f"{space.place.root} has no memory", "run `instinct init` there first")
+    findings = check_files(space)
+    if base is not None:
+        findings += check_base(space, base)
+    if history:
+        findings += check_history(space, progress)
+    return findings
+
+
+def check_files(space: Workspace) -> list[Finding]:
+    """Verify the working tree alone; needs no history and no git."""
+    from instinct_git.bridges import secrets
+    from instinct_git.core.audit import ERROR, audit
+    from instinct_git.core.model import Policy
+
+    findings: list[Finding] = []
+    root = space.place.root
+    try:
+        policy = space.config().policy
+    except InvalidDocument as problem:
+        findings.append(Finding("config", ".instinct/config.yaml", problem.message + "; " + problem.hint))
+        policy = Policy()
+    book, _ = space.read()
+    present = [path.relative_to(root).as_posix() for path in sorted((root / ".instinct").rglob("*")) if path.is_file()]
+    findings += audit(book, policy, present)
+    for path in present:
+        text = (root / path).read_bytes().decode("utf-8", "replace")
+        findings += [Finding("secret", path, f"looks like a secret ({one.rule})", ERROR, one.line) for one in secrets.find_secrets(text)]
+    return findings + _skills(space)
+
+
+def _skills(space: Workspace) -> list[Finding]:
+    from instinct_git.core.proposal import skill_problems
+
+    findings = []
+    for path in sorted(space.place.root.glob("skills/*/SKILL.md")):
+        name = path.relative_to(space.place.root).as_posix()
+        text = path.read_bytes().decode("utf-8", "replace")
+        findings += [Finding("skill", name, problem) for problem in skill_problems(text, path.parent.name)]
+    return findings
+
+
+def check_history(space: Workspace, progress: Progress | None = None) -> list[Finding]:
+    """Verify every commit on the first-parent line of HEAD: no evidence goes, no number moves without a reason."""
+    from instinct_git.core.lineage import Lineage
+    from instinct_git.storage import revisions
+    from instinct_git.storage.git import Repository
+
+    repository = Repository(space.place)
+    if revisions.is_shallow(repository):
+        raise InstinctError(
+            "this clone is shallow: its history ends where it was cut off",
+            "check out with `fetch-depth: 0`, or run `git fetch --unshallow`; `instinct check` alone needs no history",
+        )
+    head = repository.head()
+    commits = revisions.first_parents(repository, head) if head else []
+    lineage, policy = Lineage(), revisions.settings_of(None).policy
+    for start in range(0, len(commits), WINDOW):
+        window = commits[start : start + WINDOW]
+        contents = revisions.contents(repository, window)
+        for done, (revision, changed) in enumerate(window, start + 1):
+            if revisions.CONFIG in changed:
+                policy = revisions.settings_of(contents.get(changed[revisions.CONFIG])).policy
+            lineage.step(revision, changed, contents, policy)
+            if progress is not None:
+                progress(done, len(commits))
+    return lineage.findings()
+
+
+def check_base(space: Workspace, base: str) -> list[Finding]:
+    """Compare the working tree with the merge base of `base` and HEAD: every number that moved must have evidence."""
+    from instinct_git.core.comparison import compare, policy_changes
+    from instinct_git.core.consolidate import Book
+    from instinct_git.storage import revisions
+    from instinct_git.storage.git import Repository
+
+    repository = Repository(space.place)
+    commit = _merge_base(repository, base)
+    before, before_config = revisions.at(repository, commit)
+    after, after_config = revisions.working_tree(space.place)
+    old, new = revisions.settings_of(before_config), revisions.settings_of(after_config)
+    return [*policy_changes(old.values, new.values), *compare(Book(before), Book(after), new.policy)]
+
+
+def _merge_base(repository: Repository, base: str) -> str:
+    from instinct_git.storage import revisions
+
+    fetch = "check out with `fetch-depth: 0`, or run `git fetch --unshallow`"
+    shallow = revisions.is_shallow(repository)
+    commit, head = repository.commit_of(base) if base else "", repository.head()
+    if not commit:
+        hint = fetch if shallow else "name a branch, tag or commit of this clone, such as origin/main (`git fetch` first?)"
+        raise InstinctError(f"git knows no revision {base!r}", hint)
+    found = revisions.merge_base(repository, commit, head) if head else ""
+    if not found:
+        hint = fetch if shallow else "name the branch that this one started from"
+        raise InstinctError(f"{base!r} and HEAD have no common commit here", hint)
+    return found
