@@ -42,7 +42,9 @@ def main() -> int:
 
 def measure(base: Path, runs: int, patterns: int) -> dict[str, dict[str, object]]:
     """Return {what: figures}."""
-    os.environ.update(INSTINCT_HOME=str(base / "home"), GIT_CONFIG_GLOBAL=str(base / "gitconfig"), GIT_CONFIG_NOSYSTEM="1")
+    os.environ.update(
+        INSTINCT_HOME=str(base / "home"), GIT_CONFIG_GLOBAL=str(base / "gitconfig"), GIT_CONFIG_NOSYSTEM="1"
+    )
     (base / "gitconfig").write_text("[user]\n\tname = Bench\n\temail = bench@example.org\n", encoding="utf-8")
     project = base / "project"
     project.mkdir()
@@ -70,7 +72,10 @@ def measure(base: Path, runs: int, patterns: int) -> dict[str, dict[str, object]
                 seconds[name].append(time.perf_counter() - begun)
     base_line = statistics.median(seconds["python -c pass"])
     figures: dict[str, dict[str, object]] = {
-        name: {"median_ms": round(1000 * statistics.median(taken), 1), "ratio": round(statistics.median(taken) / base_line, 2)}
+        name: {
+            "median_ms": round(1000 * statistics.median(taken), 1),
+            "ratio": round(statistics.median(taken) / base_line, 2),
+        }
         for name, taken in seconds.items()
     }
     figures[f"{WRITERS} processes observing at once"] = {"kept": kept(project, instinct)}
@@ -80,7 +85,8 @@ def measure(base: Path, runs: int, patterns: int) -> dict[str, dict[str, object]
 def kept(project: Path, instinct: str) -> float:
     """Return how much of what WRITERS processes observe at once is counted afterwards, in percent."""
     writers = [
-        subprocess.Popen([instinct, "observe", "combo:writers"], cwd=project, stdout=subprocess.DEVNULL) for _ in range(WRITERS)
+        subprocess.Popen([instinct, "observe", "combo:writers"], cwd=project, stdout=subprocess.DEVNULL)
+        for _ in range(WRITERS)
     ]
     for writer in writers:
         writer.wait(timeout=60)

@@ -18,7 +18,9 @@ def memory(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     """A memory whose patterns are all mature, in a repository."""
     base = tmp_path_factory.mktemp("bench")
     (base / "gitconfig").write_text("[user]\n\tname = Bench\n\temail = bench@example.org\n", encoding="utf-8")
-    os.environ.update(INSTINCT_HOME=str(base / "home"), GIT_CONFIG_GLOBAL=str(base / "gitconfig"), GIT_CONFIG_NOSYSTEM="1")
+    os.environ.update(
+        INSTINCT_HOME=str(base / "home"), GIT_CONFIG_GLOBAL=str(base / "gitconfig"), GIT_CONFIG_NOSYSTEM="1"
+    )
     project = base / "project"
     project.mkdir()
     subprocess.run(["git", "init", "-q"], cwd=project, check=True)

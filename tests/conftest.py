@@ -24,7 +24,7 @@ def sealed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     home.mkdir()
     (home / ".gitconfig").write_text(
         "[user]\n\tname = Ada Example\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n"
-        "[commit]\n\tgpgsign = false\n[gc]\n\tauto = 0\n[advice]\n\tdetachedHead = false\n[protocol \"file\"]\n\tallow = always\n",
+        '[commit]\n\tgpgsign = false\n[gc]\n\tauto = 0\n[advice]\n\tdetachedHead = false\n[protocol "file"]\n\tallow = always\n',
         encoding="utf-8",
     )
     monkeypatch.setenv("HOME", str(home))
@@ -68,7 +68,9 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def instinct(project: Project, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., object]:
+def instinct(
+    project: Project, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., object]:
     """Run the command line in the project, in this process; returns (exit code, out, err)."""
     from tests.builders import run_cli
 

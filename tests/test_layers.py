@@ -81,8 +81,15 @@ def test_the_library_prints_only_in_faces() -> None:
         if file.parent.name == "faces":
             continue
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            assert not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"), file
+            assert not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"), (
+                file
+            )
 
 
 def test_the_hook_imports_the_standard_library_alone() -> None:
-    assert {module.split(".")[0] for module, _ in imports(PACKAGE / "faces" / "hook.py")} <= {"__future__", "json", "os", "sys"}
+    assert {module.split(".")[0] for module, _ in imports(PACKAGE / "faces" / "hook.py")} <= {
+        "__future__",
+        "json",
+        "os",
+        "sys",
+    }

@@ -268,7 +268,10 @@ def test_global_patterns_are_suggested_in_every_project(project: Project) -> Non
     own.consolidate()
     project.observe(times=6)
     project.memory().consolidate()
-    assert [(one.pattern, one.scope) for one in project.memory().suggest()] == [(KEY, "project"), ("pref:style=black", "global")]
+    assert [(one.pattern, one.scope) for one in project.memory().suggest()] == [
+        (KEY, "project"),
+        ("pref:style=black", "global"),
+    ]
 
 
 def test_a_plain_folder_works_without_commits_and_says_so(tmp_path: Path) -> None:

@@ -114,7 +114,11 @@ def remote_of(remote_url: str) -> Remote | None:
     if over_ssh:
         alias = _ALIAS.match(host)
         host = _OVER_443.get(host, alias[1] if alias else host)
-    if "/" not in path or not re.fullmatch(r"[a-z0-9.\-\[\]:]+", host) or any(part in ("", ".", "..") for part in path.split("/")):
+    if (
+        "/" not in path
+        or not re.fullmatch(r"[a-z0-9.\-\[\]:]+", host)
+        or any(part in ("", ".", "..") for part in path.split("/"))
+    ):
         return None
     return Remote(_kind(host), f"{scheme}://{host}{shown}", host, path)
 
@@ -125,7 +129,12 @@ def _kind(host: str) -> str:
     if host == "codeberg.org":
         return "gitea"
     words = re.split(r"[.-]", host)
-    for word, kind in (("github", "github"), ("gitlab", "gitlab"), ("bitbucket", "bitbucket-server"), ("ghe", "github")):
+    for word, kind in (
+        ("github", "github"),
+        ("gitlab", "gitlab"),
+        ("bitbucket", "bitbucket-server"),
+        ("ghe", "github"),
+    ):
         if word in words:
             return kind
     return "gitea" if any(word.startswith(("gitea", "forgejo")) for word in words) else ""
@@ -188,7 +197,9 @@ def require_login(folder: Path, which: str, remote_url: str) -> None:
         raise _no_login(way, remote.host if remote else "")
 
 
-def open_request(folder: Path, title: str, body: str, head: str, base: str, which: str = AUTO, *, remote_url: str = "") -> Request:
+def open_request(
+    folder: Path, title: str, body: str, head: str, base: str, which: str = AUTO, *, remote_url: str = ""
+) -> Request:
     """Open the pull request of the pushed branch `head` into `base`, or say where a person opens it.
 
     `which` is auto (what the remote's host suggests and is installed), gh, glab or none. A request that is open already
@@ -209,7 +220,12 @@ def open_request(folder: Path, title: str, body: str, head: str, base: str, whic
         done = _run(folder, GH, args, stdin=text)
     else:
         # In one word with its option, and never a lone "-", which would open an editor.
-        args = ["mr", "create", f"--title={title}", f"--description=\n{text}" if text[:1] == "-" else f"--description={text}"]
+        args = [
+            "mr",
+            "create",
+            f"--title={title}",
+            f"--description=\n{text}" if text[:1] == "-" else f"--description={text}",
+        ]
         done = _run(folder, GLAB, [*args, f"--source-branch={head}", f"--target-branch={base}", "--yes", *where])
     return _opened(folder, way, head, done, remote_url)
 
@@ -349,9 +365,13 @@ def _refuse(name: str, value: str) -> None:
     if not value.strip():
         raise InstinctError(f"the {name} of a pull request is empty", f"give a {name}")
     if value.lstrip().startswith("-"):
-        raise InstinctError(f"the {name} {_clean(value)!r} begins with a hyphen", "another program would take it for an option")
+        raise InstinctError(
+            f"the {name} {_clean(value)!r} begins with a hyphen", "another program would take it for an option"
+        )
     if any(unicodedata.category(char) in _CONTROL for char in value):
-        raise InstinctError(f"the {name} of a pull request holds a control character", "one line of plain text is needed")
+        raise InstinctError(
+            f"the {name} of a pull request holds a control character", "one line of plain text is needed"
+        )
 
 
 def _printable(text: str) -> str:
@@ -375,7 +395,13 @@ def _run(folder: Path, name: str, args: Sequence[str], *, stdin: str = "") -> _D
         given.seek(0)
         try:
             child = subprocess.Popen(
-                [path, *args], cwd=folder, stdin=given, stdout=out, stderr=err, env={**kept, **_QUIET}, start_new_session=True
+                [path, *args],
+                cwd=folder,
+                stdin=given,
+                stdout=out,
+                stderr=err,
+                env={**kept, **_QUIET},
+                start_new_session=True,
             )
         except OSError as problem:
             raise InstinctError(f"{name} cannot be run: {problem.strerror or problem}", "install it again") from None

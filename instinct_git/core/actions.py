@@ -105,7 +105,9 @@ CHANGES = frozenset({"edit", "write", "run", "mkdir", "rm", "mv", "cp", "chmod",
 
 CHECKS = frozenset({"test", "lint", "typecheck", "compile", "build", "format"})
 """Actions whose failure is a finding about the work, not a call that did not happen."""
-EXTERNAL = frozenset(_words("push pull-request deploy publish release upload submit send request fetch webfetch websearch ssh scp rsync"))
+EXTERNAL = frozenset(
+    _words("push pull-request deploy publish release upload submit send request fetch webfetch websearch ssh scp rsync")
+)
 """Actions and verbs that leave the working tree; a tool of another MCP server does too (see `candidates.external`)."""
 
 # What a compound command is about: the first of these that it holds, else its last command that does something.

@@ -85,6 +85,10 @@ def _committed(book: Book) -> dict[str, list[Evidence]]:
 
 def _totals(book: Book, policy: Policy) -> dict[str, tuple[int, int]]:
     """Return {key with a file: (the sum over all that is committed, over what is folded of it)}."""
+    if not len(book.waiting) and len(book.tree_ids) == len(book.ledger_ids):  # all is folded: one fold says both
+        tallies = book.tallies(policy)
+        sums = {key: tallies[key].total if key in tallies else 0 for key in book.files}
+        return {key: (total, total) for key, total in sums.items()}
     groups, totals = _committed(book), {}
     for key in book.files:
         committed = groups.get(key, [])
@@ -95,7 +99,10 @@ def _totals(book: Book, policy: Policy) -> dict[str, tuple[int, int]]:
 
 def _numbers(pattern: PatternFile, policy: Policy, totals: tuple[int, int], behind: bool) -> Iterator[Finding]:
     if pattern.counted not in totals:
-        message, hint = f"counted is {pattern.counted}, the evidence gives {totals[0]}", "`instinct consolidate` brings it up to date"
+        message, hint = (
+            f"counted is {pattern.counted}, the evidence gives {totals[0]}",
+            "`instinct consolidate` brings it up to date",
+        )
         if behind:
             message += f"; behind by {abs(totals[0] - pattern.counted)}: another branch's batch was merged; {hint}"
         else:

@@ -87,7 +87,12 @@ def trip(
 
 
 def admit(
-    keys: Iterable[str], evidence: Iterable[Evidence], today: date, numbers: Numbers = NUMBERS, *, resets: Iterable[Reset] = ()
+    keys: Iterable[str],
+    evidence: Iterable[Evidence],
+    today: date,
+    numbers: Numbers = NUMBERS,
+    *,
+    resets: Iterable[Reset] = (),
 ) -> Admission:
     """Split new automatic candidates into those the daily breaker lets enter today and those it holds."""
     groups = _candidates(evidence)
@@ -101,7 +106,11 @@ def holds(trips: Iterable[Trip], category: str, kind: str, trigger: str) -> Trip
     if trigger == EXPLICIT:
         return None
     return next(
-        (one for one in trips if one.name == DAILY or (one.name == REJECTIONS and (one.category, one.kind) == (category, kind))),
+        (
+            one
+            for one in trips
+            if one.name == DAILY or (one.name == REJECTIONS and (one.category, one.kind) == (category, kind))
+        ),
         None,
     )
 
@@ -173,7 +182,9 @@ def _rejections(
                 f"{measured} rejections in a row of category {category}, kind {kind} ({numbers.rejections} pause it): "
                 f"no new ones of that kind until {until.isoformat()}"
             )
-            tripped.append(Trip(REJECTIONS, numbers.rejections, measured, until.isoformat(), words, category, kind, told))
+            tripped.append(
+                Trip(REJECTIONS, numbers.rejections, measured, until.isoformat(), words, category, kind, told)
+            )
     return tripped
 
 
@@ -202,8 +213,40 @@ WORDS_NEAR, CJK_NEAR = (4, 5), (3, 5)
 _CJK = r"\u3400-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af"
 _WORD = re.compile(rf"[{_CJK}]+|\d+(?:\.\d+)*|[^\W\d_{_CJK}]+(?:'[a-z]+)?")
 _STOP = frozenset(
-    ("a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "in", "into", "is", "it", "its", "of", "on", "or",
-     "our", "that", "the", "then", "this", "to", "up", "use", "we", "with", "your", "always", "please", "again")
+    (
+        "a",
+        "an",
+        "and",
+        "are",
+        "as",
+        "at",
+        "be",
+        "by",
+        "for",
+        "from",
+        "in",
+        "into",
+        "is",
+        "it",
+        "its",
+        "of",
+        "on",
+        "or",
+        "our",
+        "that",
+        "the",
+        "then",
+        "this",
+        "to",
+        "up",
+        "use",
+        "we",
+        "with",
+        "your",
+        "always",
+        "please",
+        "again",
+    )
 )
 _NEGATIVE = re.compile(r"(?i)\b(not|never|no|don'?t|without|avoid|stop|skip)\b|不|别|別|勿|禁止|避免|无需")
 
@@ -259,7 +302,9 @@ def _said(key: str, title: str) -> _Said:
         bag += list(word) if wide else [word]
         tokens |= {word[i : i + 2] for i in range(max(1, len(word) - 1))} if wide else {word}
     numbers = tuple(sorted(word for word in bag if word[0].isdigit()))
-    return _Said(_apart(key), (numbers, bool(_NEGATIVE.search(text))), tuple(sorted(bag)), frozenset(tokens), _fraction(tokens))
+    return _Said(
+        _apart(key), (numbers, bool(_NEGATIVE.search(text))), tuple(sorted(bag)), frozenset(tokens), _fraction(tokens)
+    )
 
 
 def _words(text: str) -> list[str]:
@@ -325,7 +370,9 @@ def _pairs(said: Sequence[_Said]) -> Iterator[tuple[_Said, _Said]]:
     for number, one in enumerate(said):
         rare = sorted(one.tokens, key=lambda token: (often[token], token))
         least, of = one.fraction
-        marks: list[object] = [(one.frame, mark) for mark in (one.bag, *rare[: len(rare) - -(-len(rare) * least // of) + 1])]
+        marks: list[object] = [
+            (one.frame, mark) for mark in (one.bag, *rare[: len(rare) - -(-len(rare) * least // of) + 1])
+        ]
         marks += [one.apart] if one.apart else []
         yield from ((said[other], one) for other in {other: None for mark in marks for other in known[mark]})
         for mark in marks:
@@ -340,6 +387,13 @@ def _duplicates(groups: Mapping[str, list[Evidence]], numbers: Numbers, titles: 
             told = (str(one.extra["title"]) for one in members if one.extra.get("title"))
             alive[key] = titles.get(key) or next(told, "")
     return [
-        Trip(DUPLICATES, numbers.duplicates, len(keys), "", f"{len(keys)} candidates say the same: merge them into one", keys=keys)
+        Trip(
+            DUPLICATES,
+            numbers.duplicates,
+            len(keys),
+            "",
+            f"{len(keys)} candidates say the same: merge them into one",
+            keys=keys,
+        )
         for keys in near_groups(alive, numbers.duplicates)
     ]

@@ -171,7 +171,12 @@ def _summands(
     ordered: Sequence[Evidence], origin: str, lively: Sequence[date], numbers: Numbers
 ) -> list[tuple[Decimal, str]]:
     """(value, line) of everything after the first score, in fold order."""
-    plain = {"succeeded": "worked", "failed": "did not work", "confirmed": "a person praised it", "denied": "a person said no"}
+    plain = {
+        "succeeded": "worked",
+        "failed": "did not work",
+        "confirmed": "a person praised it",
+        "denied": "a person said no",
+    }
     seen, sums = {origin}, list[tuple[Decimal, str]]()
     counted = _idle_days(ordered, lively, numbers)
     for one in ordered:
@@ -187,7 +192,9 @@ def _summands(
             sums.append((numbers.idle, f"{numbers.idle:+.2f} {numbers.idle_days} days without use after {day}"))
         if one.k == "adjusted" and "x" in one.extra:
             value = decimal(one.extra["x"]) or ZERO
-            sums.append((value, f"{value:+.2f} {day} adjusted by hand: {one.extra.get('why') or 'no reason was given'}"))
+            sums.append(
+                (value, f"{value:+.2f} {day} adjusted by hand: {one.extra.get('why') or 'no reason was given'}")
+            )
     return sums
 
 
@@ -214,11 +221,19 @@ def _status(
     rank = (EXPIRED, PROPOSED, REJECTED, APPROVED)
     last = max(answers, key=lambda e: (_day(e), e.extra.get("n", 0), rank.index(e.k), e.id), default=None)
     if last is not None and last.k != REJECTED:
-        return last.k, f"{last.k} on {_day(last).isoformat()}" if last.k != EXPIRED else f"expired: {numbers.expire_days} days without use"
+        return (
+            last.k,
+            f"{last.k} on {_day(last).isoformat()}"
+            if last.k != EXPIRED
+            else f"expired: {numbers.expire_days} days without use",
+        )
     if last is not None:
         new = new_successes(ordered, last)
         if new < numbers.reproposal:
-            return REJECTED, f"rejected on {_day(last).isoformat()}; {numbers.reproposal - new} more successes before it can be proposed again"
+            return (
+                REJECTED,
+                f"rejected on {_day(last).isoformat()}; {numbers.reproposal - new} more successes before it can be proposed again",
+            )
     if score >= numbers.nominated and held:
         return READY, f"enough to be nominated, held for a person because it names {held}"
     if score >= numbers.nominated:

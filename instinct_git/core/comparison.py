@@ -67,10 +67,14 @@ def _patterns(before: Book, after: Book, policy: Policy) -> Iterator[Finding]:
         old, new = before.files.get(key), after.files.get(key)
         if new is None:
             if removed_by_person(after, key, tallies.get(key, Tally())):
-                message = f"{key}: its file is deleted (confidence was {old.confidence if old else 0}); its evidence stays"
+                message = (
+                    f"{key}: its file is deleted (confidence was {old.confidence if old else 0}); its evidence stays"
+                )
                 yield Finding("pattern-removed", old.path if old else "", message, WARNING)
         elif old is None and before.unreadable(key):
-            message = f"{key}: its file cannot be read in the base, so its confidence {new.confidence} cannot be compared"
+            message = (
+                f"{key}: its file cannot be read in the base, so its confidence {new.confidence} cannot be compared"
+            )
             yield Finding("not-comparable", new.path, message, WARNING)
         else:
             yield from _pattern(old, new, after, tallies.get(key, Tally()), policy)

@@ -64,6 +64,7 @@ class Book:
         self.waiting = EvidenceSet(one for one in snapshot.inbox if one.id not in self.tree_ids)
         everything = list(self.everything)
         self.groups = group(everything)
+        self._folded: tuple[Policy, dict[str, Tally]] | None = None
         gone = retracted(everything)
         aliases = [one for one in everything if one.k == "alias" and one.id not in gone]
         self.stands_for = representatives(aliases)
@@ -98,7 +99,9 @@ class Book:
 
     def tallies(self, policy: Policy) -> dict[str, Tally]:
         """Fold everything: {key: tally}."""
-        return {key: fold_one(members, policy) for key, members in self.groups.items()}
+        if self._folded is None or self._folded[0] != policy:
+            self._folded = policy, {key: fold_one(members, policy) for key, members in self.groups.items()}
+        return dict(self._folded[1])
 
     def unreadable(self, key: str) -> bool:
         """True when a file that cannot be read is, or may be, this pattern's."""

@@ -128,12 +128,17 @@ def _repeatability(members: Sequence[Evidence]) -> tuple[Decimal, str]:
         told = any(one.k == "remembered" or (one.k == "candidate" and trigger_of(one) == EXPLICIT) for one in members)
         return (Decimal("0.25"), "not seen yet, a person says it will be needed") if told else (ZERO, "not seen yet")
     value = min(ONE, Decimal("0.25") * (len(sessions) + len(contexts) - 1))
-    return value, f"seen {_times(len(seen), 'time')} in {_times(len(sessions), 'session')} and {_times(len(contexts), 'context')}"
+    return (
+        value,
+        f"seen {_times(len(seen), 'time')} in {_times(len(sessions), 'session')} and {_times(len(contexts), 'context')}",
+    )
 
 
 def _verifiability(key: str, members: Sequence[Evidence]) -> tuple[Decimal, str]:
     """1 when the last step checks, 0.75 for an earlier check, a given verification or a fix, 0.50 for a mention."""
-    checks = [bool(set(re.findall(r"[a-z]+", step)) & (CHECKS | {"tests", "check", "verify"})) for step in steps_of(key)]
+    checks = [
+        bool(set(re.findall(r"[a-z]+", step)) & (CHECKS | {"tests", "check", "verify"})) for step in steps_of(key)
+    ]
     if checks and checks[-1]:
         return ONE, "its last step checks the result"
     if any(checks):
@@ -171,7 +176,11 @@ def _controllable_risk(key: str, members: Sequence[Evidence]) -> tuple[Decimal, 
         return ZERO, f"it names {bypass}"
     if destroys:
         return (Decimal("0.20"), "destructive and outward steps") if leaves else (Decimal("0.40"), "destructive steps")
-    return (Decimal("0.60"), "steps that leave the working tree") if leaves else (ONE, "nothing destructive, nothing outward")
+    return (
+        (Decimal("0.60"), "steps that leave the working tree")
+        if leaves
+        else (ONE, "nothing destructive, nothing outward")
+    )
 
 
 def text_of(key: str, members: Sequence[Evidence]) -> str:
@@ -209,13 +218,19 @@ def bypasses(text: str) -> str:
 
 
 _VERIFIES = re.compile(r"(?i)\b(verif(y|ied|ies)|tests?|checks?|lint|assert)\b|验证|驗證|测试|測試|检查|檢查|确认")
-_PATH = re.compile(r"(?i)(?<![a-z0-9_.:/~-])(/[\w.@-]+/[\w.@-]|/(home|users|etc|var|opt|srv|mnt|tmp|usr)\b|~/|[a-z]:\\)")
+_PATH = re.compile(
+    r"(?i)(?<![a-z0-9_.:/~-])(/[\w.@-]+/[\w.@-]|/(home|users|etc|var|opt|srv|mnt|tmp|usr)\b|~/|[a-z]:\\)"
+)
 _HOST = re.compile(
     r"(?i)\b(https?|ssh|ftp)://(?!localhost)|\b[\w.-]+@[\w-]+\.[\w.-]+|\b(\d{1,3}\.){3}\d{1,3}\b|"
     r"\b([a-z0-9-]+\.)+(com|org|net|io|dev|cn|internal|local|corp|lan|cloud|app)\b"
 )
-_DESTROYS = re.compile(r"(?i)\b(rm|delete|destroy|drop|truncate|wipe|purge|overwrite|rollback|reset --hard)\b|删除|刪除|清空|覆盖|回滚")
-_LEAVES = re.compile(r"(?i)\b(push|deploy|publish|release|upload|submit|send)\b|发布|發布|部署|推送|上传|上線|上线|发送")
+_DESTROYS = re.compile(
+    r"(?i)\b(rm|delete|destroy|drop|truncate|wipe|purge|overwrite|rollback|reset --hard)\b|删除|刪除|清空|覆盖|回滚"
+)
+_LEAVES = re.compile(
+    r"(?i)\b(push|deploy|publish|release|upload|submit|send)\b|发布|發布|部署|推送|上传|上線|上线|发送"
+)
 _BYPASSES = tuple(
     (name, re.compile(pattern))
     for name, pattern in (

@@ -128,7 +128,9 @@ class Lineage:
             message = f"{revision.words} changes what {many(gone)} says: evidence is never rewritten"
             self._found.append(Finding("evidence-rewritten", path, message))
         if kept:
-            message = f"{revision.words} adds other contents for {many(sorted(one.id for one in kept))}; the smallest count"
+            message = (
+                f"{revision.words} adds other contents for {many(sorted(one.id for one in kept))}; the smallest count"
+            )
             self._found.append(Finding("evidence-clash", path, message, WARNING))
 
     def _lost(self) -> Iterator[Finding]:

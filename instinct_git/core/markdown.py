@@ -18,7 +18,9 @@ _ITEM = re.compile(r"([ \t]*)([-*+]|\d{1,9}[.)])(?:[ \t]+(.*))?$")
 _RULE = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}$")
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*$")
 # What would begin a heading, a fence, a comment, a quote, a list, a table or a rule at the beginning of a line.
-_BLOCK = re.compile(r"(?:#{1,6}(?:\s|$)|`{3}|~{3}|<[!?/A-Za-z]|>|\||[-*+](?:\s|$)|([-*_])\s*(?:\1\s*){2,}$|\[[^\]]*\]:)")
+_BLOCK = re.compile(
+    r"(?:#{1,6}(?:\s|$)|`{3}|~{3}|<[!?/A-Za-z]|>|\||[-*+](?:\s|$)|([-*_])\s*(?:\1\s*){2,}$|\[[^\]]*\]:)"
+)
 _NUMBER = re.compile(r"(\d{1,9})([.)])(\s|$)")
 _COMMENT = re.compile(r" {0,3}<!--")
 

@@ -235,7 +235,11 @@ def _last_item(page: Outline, first: int, end: int) -> tuple[int, tuple[int, str
         line = page.lines[at]
         if not line.strip():
             continue
-        if not (indent(line) > outer or (at == after and _continues(page, at)) or (page.literal[at] and page.literal[at - 1])):
+        if not (
+            indent(line) > outer
+            or (at == after and _continues(page, at))
+            or (page.literal[at] and page.literal[at - 1])
+        ):
             break
         after = at + 1
     found = item(page.lines[start])

@@ -113,7 +113,9 @@ def settle_pattern(path: str, versions: Versions, policy: Policy) -> Texts:
     status = merge_status(base.status if base else ACTIVE, ours.status, theirs.status)
     undecided = []
     if offset is None:
-        undecided.append(f"confidence was changed by hand on both sides ({ours.offset:+d} here, {theirs.offset:+d} there)")
+        undecided.append(
+            f"confidence was changed by hand on both sides ({ours.offset:+d} here, {theirs.offset:+d} there)"
+        )
     if category is None:
         undecided.append(f"category is {ours.category} on this side and {theirs.category} on the other")
     if status is None:

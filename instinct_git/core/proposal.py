@@ -92,13 +92,17 @@ def skill_name(key: str, given: str = "", title: str = "") -> str:
         if not _NAME.fullmatch(given) or not is_slug(given):
             offer = slug(given)
             valid = f"; --name {offer} is one" if is_slug(offer) and any(map(str.isalpha, offer)) else ""
-            raise InstinctError(f"{given!r} is no skill name", f"lower-case letters, digits and single hyphens, at most 64{valid}")
+            raise InstinctError(
+                f"{given!r} is no skill name", f"lower-case letters, digits and single hyphens, at most 64{valid}"
+            )
         return given
     for text in (split_key(key)[1], title):
         name = _latin_name(text)
         if name:
             return name if is_slug(name) else f"{name}-skill"
-    raise InstinctError(f"no skill name can be made of {key!r}", "give one in Latin letters, such as --name release-checklist")
+    raise InstinctError(
+        f"no skill name can be made of {key!r}", "give one in Latin letters, such as --name release-checklist"
+    )
 
 
 def _latin_name(text: str) -> str:
@@ -168,7 +172,7 @@ def _no_rule(text: str) -> str:
 def _description(pattern: PatternFile, title: str, known: body.Body) -> str:
     what = plain(pattern.description or title).rstrip(".")
     words = plain(", ".join(_triggers(pattern)))
-    asked = f' Somebody asks for: {words}.' if words else ""
+    asked = f" Somebody asks for: {words}." if words else ""
     whens = [plain(line.removeprefix("- ")).rstrip(".") for line in _cases(pattern, known)]
     use = "; ".join(line[:1].lower() + line[1:] for line in whens if line)
     text = f"{what}. Use when {use}.{asked}" if use else f"{what}.{asked}"
@@ -277,7 +281,11 @@ def boundaries(pattern: PatternFile, known: body.Body) -> list[str]:
 
 def notes(known: body.Body) -> list[str]:
     """Return what the body says beyond the sections, its reason first."""
-    reason = f"Why:{' ' if len(known.why.splitlines()) == 1 and known.why[0].isalnum() else chr(10) * 2}{known.why}" if known.why else ""
+    reason = (
+        f"Why:{' ' if len(known.why.splitlines()) == 1 and known.why[0].isalnum() else chr(10) * 2}{known.why}"
+        if known.why
+        else ""
+    )
     return [reason + "\n" if reason and known.notes else reason, known.notes]
 
 

@@ -135,7 +135,9 @@ def waiting_words(inbox: Iterable[Evidence], recorded: Iterable[Evidence], polic
     if not parts:
         return "", ""
     if policy == "default-branch":
-        return ", ".join(parts), "`instinct record` commits it here; `instinct consolidate` on the default branch folds it"
+        return ", ".join(
+            parts
+        ), "`instinct record` commits it here; `instinct consolidate` on the default branch folds it"
     return ", ".join(parts), "`instinct consolidate` folds it"
 
 

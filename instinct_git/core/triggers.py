@@ -72,7 +72,9 @@ _NOT_ENGLISH = re.compile(
     r"(?i)\b(?:do not|don'?t|dont|never|no need to|not necessary to|not have to|needn'?t|need not|without|not|stop|"
     r"cannot|can'?t|rather than|instead of|shouldn'?t|won'?t|if|when|did|does|do) (?:\w+ ){0,3}$"
 )
-_NOT_CHINESE = re.compile(r"(?:不要|不用|不必|不需要|不想|无需|無需|没必要|沒必要|没有必要|别|別|先别|勿|不是|不|没|沒|怎么|怎麼|如何|是否)[^，。！？；\n]{0,6}$")
+_NOT_CHINESE = re.compile(
+    r"(?:不要|不用|不必|不需要|不想|无需|無需|没必要|沒必要|没有必要|别|別|先别|勿|不是|不|没|沒|怎么|怎麼|如何|是否)[^，。！？；\n]{0,6}$"
+)
 _KIND_WORDS = (
     ("skill", r"skill|技能"),
     ("procedure", r"\b(?:procedure|runbook|playbook)\b|(?:成|为|為)[^，。]{0,6}(?:流程|步骤|步驟|规程|規程|操作手)"),
@@ -138,7 +140,9 @@ _BLAME = (
     r"(?:doesn't|does not|didn't|did not|don't) (?:work|help)|not working|broken|bad|terrible|awful|useless|"
     r"you(?:'re| are) wrong|you broke it|you made it worse|a mistake|(?:completely |totally )?wrong)"
 )
-_BLAMED = r"(?: (?:again|at all|approach|way|file|answer|direction|place|branch|either|anymore|still|now|idea|command))*"
+_BLAMED = (
+    r"(?: (?:again|at all|approach|way|file|answer|direction|place|branch|either|anymore|still|now|idea|command))*"
+)
 _CN_OPEN = r"(?:嗯|哦|啊|好|好的|对|是|这|這|这个|這個|这次|這次|这样|這樣|你|你这|做得|干得|真|真的|真是|太|非常|就是|结果|結果|都|又|还是|還是|完全|根本|效果|但|但是|不过)*"
 _CN_PRAISE = r"(?:完美|很好|非常好|太好了|太棒了|真棒|很棒|棒极了|棒極了|棒|不错|不錯|很不错|厉害|厲害|优秀|優秀|漂亮|赞|讚|正确|正確|没错|沒錯|没问题|沒問題|就是这样|就是這樣|正是我要的|搞定了|好极了|好用|满意|滿意|做得好|干得好|幹得好|干得漂亮|可以了|成功了)"
 _CN_BLAME = r"(?:不对|不對|错了|錯了|错误|錯誤|不行|不好|不是这样|不是這樣|不是我要的|不是我想要的|搞错了|搞錯了|弄错了|弄錯了|做错了|做錯了|有问题|有問題|没用|沒用|没有用|不工作|失败了|失敗了|糟糕|太差了|很差|差劲|不正确|不正確|不满意|不滿意|不完美|不能用)"

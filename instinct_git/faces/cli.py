@@ -322,7 +322,9 @@ def propose(
     if dry_run:
         print_lines([*done.text.splitlines(), f"# would become {done.branch}, from {done.base}"])
     else:
-        print_lines([f"proposed {done.pattern} as the {done.kind} {done.name}", f"branch:  {done.branch}  ({done.commit[:12]})"])
+        print_lines(
+            [f"proposed {done.pattern} as the {done.kind} {done.name}", f"branch:  {done.branch}  ({done.commit[:12]})"]
+        )
         print_lines(list(done.review))
     print_lines([f"# {notice}" for notice in done.notices])
     return 0
@@ -332,7 +334,8 @@ def propose(
 def check(
     history: Annotated[bool, typer.Option("--history", help="Also every commit of HEAD's first-parent line.")] = False,
     base: Annotated[
-        Text, typer.Option("--base", metavar="REV", help="Also what changed since this branch left REV (a pull request).")
+        Text,
+        typer.Option("--base", metavar="REV", help="Also what changed since this branch left REV (a pull request)."),
     ] = None,
     as_json: Json = False,
 ) -> int:

@@ -48,7 +48,9 @@ def decay(
 
 def compact(
     dry_run: DryRun = False,
-    here: Annotated[bool, typer.Option("--here", help="Join them on this branch too, not only on the default one.")] = False,
+    here: Annotated[
+        bool, typer.Option("--here", help="Join them on this branch too, not only on the default one.")
+    ] = False,
     as_json: Json = False,
 ) -> int:
     """Join the ledger files of each year into one; no number changes."""
@@ -58,7 +60,10 @@ def compact(
 
 
 def _compact_lines(done: BatchResult) -> list[str]:
-    lines = [("would join: " if done.dry_run else "joined: ") + notice if " become " in notice else f"# {notice}" for notice in done.notices]
+    lines = [
+        ("would join: " if done.dry_run else "joined: ") + notice if " become " in notice else f"# {notice}"
+        for notice in done.notices
+    ]
     if done.commit:
         lines.append(f"Commit: {done.commit[:12]}")
     elif not done.files:

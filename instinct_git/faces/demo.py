@@ -40,7 +40,9 @@ def _inside(project: Path, home: Path) -> Iterator[None]:
     before = Path.cwd()
     kept = {name: os.environ.get(name) for name in ("INSTINCT_HOME", "INSTINCT_AUTHOR", "GIT_CONFIG_GLOBAL")}
     settings = project.parent / "gitconfig"
-    settings.write_text("[user]\n\tname = Demo\n\temail = demo@example.invalid\n[init]\n\tdefaultBranch = main\n", "utf-8")
+    settings.write_text(
+        "[user]\n\tname = Demo\n\temail = demo@example.invalid\n[init]\n\tdefaultBranch = main\n", "utf-8"
+    )
     os.environ.pop("INSTINCT_AUTHOR", None)
     os.environ.update(INSTINCT_HOME=str(home), GIT_CONFIG_GLOBAL=str(settings))
     os.chdir(project)
@@ -112,7 +114,10 @@ def _git(*arguments: str, shown: bool = False) -> None:
     except FileNotFoundError:
         raise InstinctError("git is not installed or not on PATH", "install git and run the demo again") from None
     if done.returncode:
-        raise InstinctError(f"git {arguments[0]} failed: {done.stderr.decode('utf-8', 'replace').strip()}", "the demo needs a working git")
+        raise InstinctError(
+            f"git {arguments[0]} failed: {done.stderr.decode('utf-8', 'replace').strip()}",
+            "the demo needs a working git",
+        )
     if shown:
         print(done.stdout.decode("utf-8", "replace").rstrip("\n"), flush=True)
 
@@ -127,7 +132,10 @@ def _ask_over_mcp() -> str:
     ]
     print('$ instinct serve   # and the agent calls the tool "suggest"', flush=True)
     server = subprocess.Popen(
-        [sys.executable, "-m", "instinct_git", "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        [sys.executable, "-m", "instinct_git", "serve"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
     )
     assert server.stdin is not None and server.stdout is not None
     from threading import Timer

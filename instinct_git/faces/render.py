@@ -152,7 +152,7 @@ def setup_lines(done: SetUp) -> list[str]:
     lines.append(f"consolidate: {done.consolidate}  ({' '.join(done.why.replace(chr(10) + '# ', ' ').split())})")
     if not done.in_git:
         lines.append("This is no git repository: batches write files and commit nothing.")
-    lines.append("Next: instinct observe \"seq:lint->fix->test\"; the first batch commits these files too.")
+    lines.append('Next: instinct observe "seq:lint->fix->test"; the first batch commits these files too.')
     return lines
 
 
@@ -162,7 +162,9 @@ def learn_lines(done: LearnResult) -> list[str]:
              f"+{one.new}" if one.new else "known", clean(one.title)) for one in done.patterns]  # fmt: skip
     lines = table(rows)
     verb = "would be" if done.dry_run else "are"
-    lines.append(f"# {done.calls} tool calls in {done.sessions} session{'' if done.sessions == 1 else 's'}; {done.new} observations {verb} new")
+    lines.append(
+        f"# {done.calls} tool calls in {done.sessions} session{'' if done.sessions == 1 else 's'}; {done.new} observations {verb} new"
+    )
     if done.skipped:
         lines.append("# lines not used: " + ", ".join(f"{reason} {n}" for reason, n in sorted(done.skipped.items())))
     return lines

@@ -47,7 +47,10 @@ def run(space: Workspace, verb: str, *, dry_run: bool = False, here: bool = Fals
     if not space.place.exists():
         if space.place.scope != "global":
             raise InstinctError(f"{space.place.root} has no memory", "run `instinct init` there first")
-        return _result(Batch(verb, notices=("there is no memory here, and your global one is empty: `instinct init` starts one",)), "")
+        return _result(
+            Batch(verb, notices=("there is no memory here, and your global one is empty: `instinct init` starts one",)),
+            "",
+        )
     if days is not None and days < 0:
         raise InstinctError(f"--days {days} is negative", "give the days without use, 90 by default")
     if dry_run:
@@ -73,7 +76,9 @@ def _locked(space: Workspace, verb: str, *, here: bool, no_commit: bool, days: i
     sha = _commit(space, batch, committing)
     store.drain(space.place, waiting, batch.container, sha)
     if space.place.top is None:
-        batch = replace(batch, notices=(*batch.notices, "no git repository here: the files are written, nothing is committed"))
+        batch = replace(
+            batch, notices=(*batch.notices, "no git repository here: the files are written, nothing is committed")
+        )
     if space.place.fell_back:
         where = f"there is no memory here: this was your global one, {space.place.root}"
         batch = replace(batch, notices=(*batch.notices, where))
@@ -106,7 +111,9 @@ def _plan(
     if verb == "record":
         batch = plans.plan_record(book, stem, share_notes=settings["share_notes"])
     elif verb == "decay":
-        batch = plans.plan_decay(book, settings.policy, stem, today, settings.policy.decay_days if days is None else days)
+        batch = plans.plan_decay(
+            book, settings.policy, stem, today, settings.policy.decay_days if days is None else days
+        )
     else:
         batch = plans.plan_consolidate(book, settings.policy, stem, today)
     published = ""
@@ -170,5 +177,3 @@ def change_file(space: Workspace, path: str, text: str, subject: str, *, commit:
         batch = Batch("edit", subject=subject, changes=(Change(path, text.encode("utf-8")),))
         prepared = store.Prepared(batch, {path: text.encode("utf-8")})
         return store.apply(space.place, prepared, repository, commit_message(batch, []))
-
-

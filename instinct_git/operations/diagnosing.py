@@ -57,9 +57,13 @@ def _inbox(space: Workspace) -> Iterator[Diagnosis]:
     target = inbox.writable(place)
     first = place.inboxes[0]
     if target is None:
-        yield Diagnosis("inbox", PROBLEM, "no inbox folder can be written", "let this user write to .git or $INSTINCT_HOME")
+        yield Diagnosis(
+            "inbox", PROBLEM, "no inbox folder can be written", "let this user write to .git or $INSTINCT_HOME"
+        )
     elif target != first:
-        yield Diagnosis("inbox", NOTICE, f"{first} cannot be written; evidence goes to {target}", "the next batch finds it there")
+        yield Diagnosis(
+            "inbox", NOTICE, f"{first} cannot be written; evidence goes to {target}", "the next batch finds it there"
+        )
     else:
         yield Diagnosis("inbox", FINE, str(target))
     kept = sum(len(paths) for paths in store.recorded(place).values())
@@ -70,16 +74,22 @@ def _inbox(space: Workspace) -> Iterator[Diagnosis]:
 def _waiting(space: Workspace) -> Iterator[Diagnosis]:
     policy = space.config()["consolidate"]
     book, waiting = space.read()
-    words, step = waiting_words(book.waiting, [book.everything.by_id[one] for one in book.tree_ids - book.ledger_ids], policy)
+    words, step = waiting_words(
+        book.waiting, [book.everything.by_id[one] for one in book.tree_ids - book.ledger_ids], policy
+    )
     yield Diagnosis("waiting", NOTICE if words else FINE, words or "nothing: all evidence is folded", step)
     for path, line in waiting.bad:
-        yield Diagnosis("inbox", PROBLEM, f"{path}: line {line.line} cannot be read ({line.reason})", "mend or move the file")
+        yield Diagnosis(
+            "inbox", PROBLEM, f"{path}: line {line.line} cannot be read ({line.reason})", "mend or move the file"
+        )
 
 
 def _repository(space: Workspace) -> Iterator[Diagnosis]:
     repository = space.repository()
     if repository is None:
-        yield Diagnosis("git", NOTICE, "no git repository: batches write files and commit nothing", "run `git init` there")
+        yield Diagnosis(
+            "git", NOTICE, "no git repository: batches write files and commit nothing", "run `git init` there"
+        )
         return
     try:
         repository.refuse_if_busy()
@@ -105,8 +115,8 @@ def _check(space: Workspace) -> Iterator[Diagnosis]:
     errors = [one for one in check(space) if one.severity == "error"]
     if errors:
         first = errors[0]
-        yield Diagnosis("check", PROBLEM, f"{len(errors)} errors, the first: {first.path}: {first.message}", "`instinct check`")
+        yield Diagnosis(
+            "check", PROBLEM, f"{len(errors)} errors, the first: {first.path}: {first.message}", "`instinct check`"
+        )
     else:
         yield Diagnosis("check", FINE, "every number follows from the evidence")
-
-

@@ -43,7 +43,14 @@ def restore(space: Workspace, key: str, *, commit: bool = True) -> str:
         raise InstinctError(f"{key!r} was not deleted by a person", "`instinct consolidate` brings it up to date")
     category = category_of(key, (tally.category or None) if split_key(key)[0] == "other" else None)
     machine = MachineLines(
-        key, category, tally.total, tally.total, policy.level(tally.total), tally.first_seen, tally.last_seen, tally.sources
+        key,
+        category,
+        tally.total,
+        tally.total,
+        policy.level(tally.total),
+        tally.first_seen,
+        tally.last_seen,
+        tally.sources,
     )
     text = new_text(machine, title=tally.title, description=tally.description, metadata=tally.metadata)
     return change_file(space, path, text, f"instinct: restore {key}", commit=commit)

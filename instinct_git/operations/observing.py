@@ -77,7 +77,9 @@ def _metadata(value: Mapping[str, Any]) -> dict[str, Any]:
     try:
         copied: dict[str, Any] = json.loads(json.dumps(value, ensure_ascii=False))
     except (TypeError, ValueError):
-        raise InstinctError("metadata holds something that is no plain value", "use texts, numbers, lists and maps") from None
+        raise InstinctError(
+            "metadata holds something that is no plain value", "use texts, numbers, lists and maps"
+        ) from None
     return copied
 
 
@@ -102,7 +104,14 @@ def observe(space: Workspace, drafts: Sequence[Draft]) -> list[Observed]:
     written = put(space, evidence)
     values = live_values(space, [one.p for one in written])
     return [
-        Observed(one.p, one.id, category_of(one.p, one.extra.get("cat")), *values[one.p][:1], space.place.scope, values[one.p][1])
+        Observed(
+            one.p,
+            one.id,
+            category_of(one.p, one.extra.get("cat")),
+            *values[one.p][:1],
+            space.place.scope,
+            values[one.p][1],
+        )
         for one in written
     ]
 

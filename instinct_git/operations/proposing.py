@@ -89,11 +89,17 @@ def _document(
     """Return (path, new content, what to show) of the document that is proposed, made on top of the base's."""
     if kind in (kinds.SKILL, kinds.PROCEDURE):
         made = proposal.skill(pattern, tally, sessions, name)
-        path, text = (made.path, made.text) if kind == kinds.SKILL else (kinds.procedure_path(name), kinds.procedure(pattern, tally, name))
+        path, text = (
+            (made.path, made.text)
+            if kind == kinds.SKILL
+            else (kinds.procedure_path(name), kinds.procedure(pattern, tally, name))
+        )
         if path in repository.files_at(base, path):
             raise InstinctError(f"{path} is approved already", "edit it in a pull request, or use --name")
         return path, text, text
-    section, line = (kinds.rule_section(), kinds.rule_line(pattern)) if kind == kinds.RULE else kinds.memory_line(pattern)
+    section, line = (
+        (kinds.rule_section(), kinds.rule_line(pattern)) if kind == kinds.RULE else kinds.memory_line(pattern)
+    )
     before = _blob_text(repository, repository.files_at(base, memory_file.PATH).get(memory_file.PATH)) or ""
     after = memory_file.add_line(before, section, line)
     if after == before:

@@ -70,7 +70,9 @@ def _pattern(file: PatternFile, live: int, scope: str) -> Pattern:
 
 
 def _waiting_pattern(key: str, tally: Tally, scope: str) -> Pattern:
-    category = category_of(key) if key.partition(":")[0] in config_prefixes() else category_of(key, tally.category or None)
+    category = (
+        category_of(key) if key.partition(":")[0] in config_prefixes() else category_of(key, tally.category or None)
+    )
     return Pattern(
         key, category, 0, tally.total, LEVELS[0], tally.title, tally.description, tally.first_seen, tally.last_seen,
         tally.sources, "active", scope, None, None, tally.metadata,
@@ -198,7 +200,9 @@ def suggest(spaces: Sequence[Workspace], *, limit: int | None = None, budget: in
         scope = found[file.key][1]
         return _pattern(file, file.confidence, scope)._replace(because=_origin(file, scope))
 
-    return Suggestions(tuple(shown(one) for one in kept), tuple(one.key for one in left), limit_tokens or 0, tuple(notices))
+    return Suggestions(
+        tuple(shown(one) for one in kept), tuple(one.key for one in left), limit_tokens or 0, tuple(notices)
+    )
 
 
 def _origin(file: PatternFile, scope: str) -> str:

@@ -103,7 +103,9 @@ def _resolve(space: Workspace, repository: Repository, *, dry_run: bool) -> Reso
 # --- containers -----------------------------------------------------------------------------------------------------
 
 
-def _containers(space: Workspace, repository: Repository, found: Mapping[str, Unmerged], running: Operation, plan: _Plan) -> None:
+def _containers(
+    space: Workspace, repository: Repository, found: Mapping[str, Unmerged], running: Operation, plan: _Plan
+) -> None:
     if not found:
         return
     versions = {
@@ -169,7 +171,9 @@ def _both(repository: Repository, path: str, three: Versions, policy: Policy, pl
     text, still_open = conflicts.merge_lines(repository, texts)
     merged = text.encode("utf-8", "surrogateescape")
     if merge.edited(conflicts.read(repository, path), three, merged):
-        plan.left.append(Left(path, "it was edited here since the merge stopped", (f"finish it, then `git add -- {path}`",)))
+        plan.left.append(
+            Left(path, "it was edited here since the merge stopped", (f"finish it, then `git add -- {path}`",))
+        )
         return
     why = list(texts.undecided)
     if still_open:
@@ -191,7 +195,9 @@ def _moved(repository: Repository, path: str, three: Versions, plan: _Plan) -> N
     content = three.theirs if three.ours is None else three.ours
     current = conflicts.read(repository, path)
     if content is None or (current is not None and merge.edited(current, three, content)):
-        plan.left.append(Left(path, "it was edited here since the merge stopped", (f"finish it, then `git add -- {path}`",)))
+        plan.left.append(
+            Left(path, "it was edited here since the merge stopped", (f"finish it, then `git add -- {path}`",))
+        )
         return
     plan.contents[path] = content
     plan.settled.append(Settled(path, "it stays where git has put it; the key inside tells the pattern"))
@@ -206,7 +212,9 @@ def _deleted(path: str, *, here: bool) -> Left:
 
 
 def _renamed_twice(path: str) -> Left:
-    return Left(path, "renamed to two names; the two new files are listed too", (f"the old name goes: `git rm -- {path}`",))
+    return Left(
+        path, "renamed to two names; the two new files are listed too", (f"the old name goes: `git rm -- {path}`",)
+    )
 
 
 def _one_of_two(path: str) -> Left:

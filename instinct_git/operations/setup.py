@@ -153,7 +153,10 @@ def _policy(place: Place | None) -> tuple[str, str]:
             f"Chosen because {authors} people wrote the recent history: on other branches a batch only records its "
             "evidence,\n# so that pattern files never conflict in a merge. Both choices count exactly."
         )
-    return config.ANYWHERE, "Chosen because one person wrote the recent history. With several, default-branch spares conflicts."
+    return (
+        config.ANYWHERE,
+        "Chosen because one person wrote the recent history. With several, default-branch spares conflicts.",
+    )
 
 
 def _refuse_ignored(place: Place) -> None:

@@ -23,8 +23,11 @@ from instinct_git.storage.git import Repository, Result, author_variables, last_
 COMMITTING = "INSTINCT_COMMITTING"
 """Set while our own `git commit` runs: a batch that one of its hooks starts must not wait for ours to end."""
 ATTEMPTS = 5
-# Git's own words for a lock that somebody holds. A hook that speaks of poetry.lock is not meant.
-_LOCKED = re.compile(r"Unable to create '.*\.lock': File exists|cannot lock ref|is at [0-9a-f]+ but expected")
+# Git's own words for a lock that somebody holds (a hook that speaks of poetry.lock is not meant), and for a message that
+# another `git commit` has just emptied: all commits of one worktree go through the same COMMIT_EDITMSG.
+_LOCKED = re.compile(
+    r"Unable to create '.*\.lock': File exists|cannot lock ref|is at [0-9a-f]+ but expected|due to empty commit message"
+)
 T = TypeVar("T")
 
 

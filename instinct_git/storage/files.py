@@ -36,13 +36,20 @@ class Place(NamedTuple):
     def state_dir(self) -> Path:
         """Private state shared by all worktrees of this clone: inbox, recorded, secret, index."""
         if self.common_dir is not None:
-            return self.common_dir / "instinct"
+            return self.common_dir / "instinct" / self._nested()
         return self.home / "state" / path_id(self.root)
 
     @property
     def worktree_state_dir(self) -> Path:
         """Private state of this worktree alone: the batch lock and its journal."""
-        return (self.git_dir / "instinct") if self.git_dir is not None else self.state_dir
+        return (self.git_dir / "instinct" / self._nested()) if self.git_dir is not None else self.state_dir
+
+    def _nested(self) -> str:
+        """Return where below the private state a memory in a subfolder keeps its own, since each has its inbox. The
+        name depends on the path inside the repository alone, so worktrees agree."""
+        if self.top is None or self.root == self.top or self.root.resolve() == self.top.resolve():
+            return ""
+        return f"at/{path_hash(self.root.resolve().relative_to(self.top.resolve()).as_posix())}"
 
     @property
     def inboxes(self) -> list[Path]:
@@ -53,7 +60,8 @@ class Place(NamedTuple):
     def fallbacks(self) -> list[Path]:
         """The inbox folders in $INSTINCT_HOME. The id changes when a remote is added, and when a plain folder comes to
         lie in a repository: what was written under the path's id must still be found."""
-        names = (project_id(self), _own_path_id(self), path_id(self.root))
+        nested = self._nested().replace("at/", "-")
+        names = (project_id(self) + nested, _own_path_id(self) + nested, path_id(self.root))
         return [self.home / "inbox" / name for name in dict.fromkeys(names)]
 
     def exists(self) -> bool:
@@ -126,9 +134,14 @@ def _common_dir(git_dir: Path) -> Path:
 
 def path_id(path: Path) -> str:
     """Return 12 hex digits of the SHA-256 of a resolved path."""
+    return path_hash(str(path.resolve()))
+
+
+def path_hash(path: str) -> str:
+    """Return 12 hex digits of the SHA-256 of a path's bytes."""
     import hashlib
 
-    return hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:12]
+    return hashlib.sha256(os.fsencode(path)).hexdigest()[:12]
 
 
 def project_fingerprint(path: str | os.PathLike[str] = ".") -> str:

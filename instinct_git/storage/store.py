@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -27,6 +28,7 @@ from instinct_git.storage.git import Repository
 LOCK_SECONDS = 150.0  # longer than the longest commit that is waited for
 PATTERNS = ".instinct/patterns/"
 HALF_WRITTEN_SECONDS = 60.0
+ASIDE = "aside"
 
 
 def read(place: Place) -> tuple[Snapshot, inbox.Waiting]:
@@ -62,7 +64,7 @@ def batch_lock(place: Place, seconds: float = LOCK_SECONDS) -> Iterator[None]:
     try:
         place.state_dir.mkdir(parents=True, exist_ok=True)
         lock = FileLock(place.state_dir / "batch.lock")
-        lock.acquire(timeout=seconds)
+        lock.acquire(timeout=seconds, poll_interval=0.01)  # short: who waits longest should not starve
     except Timeout:
         raise RepositoryBusy(
             f"another batch has been running in this clone for {seconds:g} seconds", "wait for it, then run this again"
@@ -95,6 +97,7 @@ def sweep(place: Place) -> None:
                     file.unlink()
             except FileNotFoundError:
                 continue  # it has just been finished
+    shutil.rmtree(place.worktree_state_dir / ASIDE, ignore_errors=True)
     for file in [*place.worktree_state_dir.glob("index.*.*")]:
         file.unlink(missing_ok=True)
 
@@ -147,17 +150,16 @@ def apply(place: Place, prepared: Prepared, repository: Repository | None, messa
     """
     journal, owed = _journal_path(place), _journal(place)
     paths = list(prepared.contents)
-    before: dict[str, bytes | None] = {}
+    before = _Before(place)
     try:
         journal.parent.mkdir(parents=True, exist_ok=True)
         files.replace(journal, json.dumps(sorted({*paths, *owed})).encode("utf-8"))
         for change in sorted(prepared.batch.changes, key=_order):
-            path = place.root / change.path
-            before[change.path] = path.read_bytes() if path.is_file() else None
-            _write(path, change.content, new=before[change.path] is None)
+            existed = before.keep(change.path)
+            _write(place.root / change.path, change.content, new=not existed)
         sha = repository.commit(paths, message) if repository is not None and paths else ""
     except BaseException as problem:
-        if _put_back(place, before):
+        if before.put_back():
             _restore_journal(journal, owed)
         if isinstance(problem, OSError):
             raise InstinctError(
@@ -165,6 +167,8 @@ def apply(place: Place, prepared: Prepared, repository: Repository | None, messa
                 "nothing was changed and the evidence is kept; free space or mend permissions, then run it again",
             ) from None
         raise
+    finally:
+        before.forget()
     journal.unlink(missing_ok=True)
     return sha
 
@@ -187,14 +191,43 @@ def _write(path: Path, content: bytes | None, *, new: bool) -> None:
         files.replace(path, content)
 
 
-def _put_back(place: Place, before: Mapping[str, bytes | None]) -> bool:
-    whole = True
-    for path, content in before.items():
+class _Before:
+    """A batch's files as they were. A second name keeps each, so that putting it back needs no space on a full disk."""
+
+    def __init__(self, place: Place) -> None:
+        self.root, self.folder = place.root, place.worktree_state_dir / ASIDE
+        self.files: dict[str, Path | bytes | None] = {}
+
+    def keep(self, path: str) -> bool:
+        """Keep a file; False when there is none."""
+        file = self.root / path
+        if not file.is_file():
+            self.files[path] = None
+            return False
+        aside = self.folder / str(len(self.files))
         try:
-            _write(place.root / path, content, new=False)
-        except OSError:
-            whole = False  # the journal still names the path, so the next batch settles it
-    return whole
+            self.folder.mkdir(exist_ok=True)
+            os.link(file, aside)
+            self.files[path] = aside
+        except (OSError, NotImplementedError, AttributeError):
+            self.files[path] = file.read_bytes()  # another file system, or one without hard links
+        return True
+
+    def put_back(self) -> bool:
+        """Put every file back; False when one could not be."""
+        whole = True
+        for path, kept in self.files.items():
+            try:
+                if isinstance(kept, Path):
+                    os.replace(kept, self.root / path)
+                else:
+                    _write(self.root / path, kept, new=False)
+            except OSError:
+                whole = False  # the journal still names the path, so the next batch settles it
+        return whole
+
+    def forget(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def _restore_journal(journal: Path, owed: list[str]) -> None:

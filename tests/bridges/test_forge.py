@@ -146,7 +146,9 @@ def test_a_remote_is_read_without_its_password() -> None:
 
 def test_gh_is_called_with_old_flags_and_the_body_on_stdin(gh: Fake, tmp_path: Path) -> None:
     gh.says("pr create", out=f"{PULL}\n", err="Creating pull request\n")
-    done = open_request(tmp_path, "Propose: it's `a`; $(b)", "- one\n- two\n", BRANCH, "main", "auto", remote_url=GITHUB)
+    done = open_request(
+        tmp_path, "Propose: it's `a`; $(b)", "- one\n- two\n", BRANCH, "main", "auto", remote_url=GITHUB
+    )
     assert done == Request(PULL, "gh")
     assert gh.args == [
         "pr", "create", "--title", "Propose: it's `a`; $(b)", "--body-file", "-", "--head", BRANCH, "--base", "main",
@@ -189,7 +191,9 @@ def test_a_host_that_no_name_tells_is_asked_for_a_login(gh: Fake, glab: Fake, tm
     assert choose(tmp_path, remote) == "gh"
     assert gh.args == ["auth", "status", "--hostname", "git.corp.example"]
     gh.says("auth status", err="You are not logged into any GitHub hosts. Run gh auth login", code=1)
-    glab.says("auth status", err="x git.corp.example: api call failed: 401 {message: 401 Unauthorized}\nx No token provided")
+    glab.says(
+        "auth status", err="x git.corp.example: api call failed: 401 {message: 401 Unauthorized}\nx No token provided"
+    )
     assert choose(tmp_path, remote) == "compare"
     glab.says("auth status", out="Logged in to git.corp.example as ada")
     assert choose(tmp_path, remote) == "glab"
@@ -197,16 +201,30 @@ def test_a_host_that_no_name_tells_is_asked_for_a_login(gh: Fake, glab: Fake, tm
 
 
 def test_a_request_that_is_open_already_is_returned(gh: Fake, tmp_path: Path) -> None:
-    gh.says("pr create", err=f'a pull request for branch "{BRANCH}" into branch "main" already exists:\n{PULL}\n', code=1)
+    gh.says(
+        "pr create", err=f'a pull request for branch "{BRANCH}" into branch "main" already exists:\n{PULL}\n', code=1
+    )
     gh.says("pr list", out=json.dumps([{"state": "OPEN", "url": PULL, "mergedBy": None, "isCrossRepository": False}]))
-    assert open_request(tmp_path, "t", "b", BRANCH, "main", "gh", remote_url=GITHUB) == Request(PULL, "gh", existed=True)
+    assert open_request(tmp_path, "t", "b", BRANCH, "main", "gh", remote_url=GITHUB) == Request(
+        PULL, "gh", existed=True
+    )
 
 
 @pytest.mark.parametrize(
     ("err", "code", "message", "hint"),
     [
-        ("To get started with GitHub CLI, please run:  gh auth login\n", 4, "gh is not logged in at github.com", "gh auth login"),
-        ("HTTP 401: Bad credentials (https://api.github.com/graphql)\n", 1, "gh is not logged in at github.com", "gh auth login"),
+        (
+            "To get started with GitHub CLI, please run:  gh auth login\n",
+            4,
+            "gh is not logged in at github.com",
+            "gh auth login",
+        ),
+        (
+            "HTTP 401: Bad credentials (https://api.github.com/graphql)\n",
+            1,
+            "gh is not logged in at github.com",
+            "gh auth login",
+        ),
         ("pull request create failed: GraphQL: must be a collaborator\n", 1, "must be a collaborator", "the right"),
         ("HTTP 403: Resource not accessible by integration\n", 1, "HTTP 403", "the right"),
         (f"fatal: https://x:{TOKEN}@github.com said no {TOKEN}\n", 1, "fatal", "browser"),
@@ -269,7 +287,11 @@ def test_programs_run_without_terminal_prompts_and_debug_output(
     seen = gh.calls[-1]["env"]
     assert isinstance(seen, dict)
     assert not {"GH_DEBUG", "GIT_DIR", "GH_FORCE_TTY", "GIT_INDEX_FILE"} & set(seen)
-    assert (seen["GH_PROMPT_DISABLED"], seen["GIT_TERMINAL_PROMPT"], seen["GH_TOKEN"]) == ("1", "0", "kept for the program")
+    assert (seen["GH_PROMPT_DISABLED"], seen["GIT_TERMINAL_PROMPT"], seen["GH_TOKEN"]) == (
+        "1",
+        "0",
+        "kept for the program",
+    )
 
 
 def test_a_program_of_a_relative_path_is_none(gh: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -278,7 +300,9 @@ def test_a_program_of_a_relative_path_is_none(gh: Fake, tmp_path: Path, monkeypa
     assert choose(tmp_path, GITHUB) == "compare"
 
 
-def test_time_is_bounded_and_what_was_started_ends_too(gh: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_time_is_bounded_and_what_was_started_ends_too(
+    gh: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(forge, "SECONDS", 1.0)
     gh.says("pr create", wait=30)
     before = time.monotonic()
@@ -299,7 +323,14 @@ def test_a_long_body_is_cut_to_what_hosts_take(gh: Fake, tmp_path: Path) -> None
 
 def row(state: str, **more: object) -> dict[str, object]:
     """Return a pull request as gh lists it."""
-    return {"state": state, "url": PULL, "mergedBy": None, "isCrossRepository": False, "headRepositoryOwner": {"login": "team"}, **more}
+    return {
+        "state": state,
+        "url": PULL,
+        "mergedBy": None,
+        "isCrossRepository": False,
+        "headRepositoryOwner": {"login": "team"},
+        **more,
+    }
 
 
 MERGED = row("MERGED", mergedBy={"login": "grace", "is_bot": False})
@@ -333,8 +364,20 @@ def test_the_newest_request_of_the_branch_counts(
 
 def test_gitlab_is_asked_through_its_api(glab: Fake, tmp_path: Path) -> None:
     url = "https://gitlab.com/group/sub/app/-/merge_requests/3"
-    mine = {"state": "merged", "web_url": url, "merge_user": {"username": "grace"}, "source_project_id": 1, "target_project_id": 1}
-    fork = {"state": "closed", "web_url": url, "source_project_id": 2, "target_project_id": 1, "author": {"username": "eve"}}
+    mine = {
+        "state": "merged",
+        "web_url": url,
+        "merge_user": {"username": "grace"},
+        "source_project_id": 1,
+        "target_project_id": 1,
+    }
+    fork = {
+        "state": "closed",
+        "web_url": url,
+        "source_project_id": 2,
+        "target_project_id": 1,
+        "author": {"username": "eve"},
+    }
     glab.says("api", out=json.dumps([fork, mine]))
     assert request_state(tmp_path, BRANCH, remote_url=GITLAB) == forge.RequestState("merged", "grace", url)
     assert glab.args == [

@@ -135,7 +135,9 @@ def test_near_is_the_same_words_in_any_order_or_most_tokens_shared(a: str, b: st
 def test_the_order_of_steps_and_the_value_of_a_preference_keep_keys_apart() -> None:
     assert not near("seq:test->push", "", "seq:push->test", "")
     assert near("seq:run-tests->fix", "One", "seq:Run Tests->fix", "Two")
-    assert not near("pref:indent=tabs", "Indent with the right thing", "pref:indent=spaces", "Indent with the right thing")
+    assert not near(
+        "pref:indent=tabs", "Indent with the right thing", "pref:indent=spaces", "Indent with the right thing"
+    )
     assert near("note:publish-blog-post", "", "publish the blog posts", "")
 
 

@@ -42,7 +42,7 @@ def score(*evidence: Evidence) -> str:
 
 
 def test_the_walk_of_design_section_5() -> None:
-    """"The walk 0.40, 0.48, 0.61, 0.76, 0.84 (success; success in another project; success and praise; success)"."""
+    """ "The walk 0.40, 0.48, 0.61, 0.76, 0.84 (success; success in another project; success and praise; success)"."""
     walk = [
         [entry()],
         [one("succeeded", "2026-03-02", "web")],
@@ -115,7 +115,12 @@ def test_thresholds_from_both_sides(change: str, status: str) -> None:
 def test_the_first_candidate_record_gives_score_and_origin_and_any_explicit_one_makes_it_explicit() -> None:
     early, late = entry("0.42", x="implicit", ctx="a"), entry("0.50", "2026-03-09", ctx="b", kind="rule")
     found = folded(late, early)
-    assert (str(found.first_score), found.trigger, found.kind, found.since) == ("0.42", "explicit", "rule", "2026-03-01")
+    assert (str(found.first_score), found.trigger, found.kind, found.since) == (
+        "0.42",
+        "explicit",
+        "rule",
+        "2026-03-01",
+    )
 
 
 def test_a_first_score_outside_its_bounds_is_brought_back_and_said() -> None:
@@ -255,7 +260,8 @@ def test_other_first_scores_are_refused_with_a_hint(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "beauty=1", "repeatability", "repeatability=1.01", "repeatability=-0.1", "repeatability=1,repeatability=1"]
+    "text",
+    ["", "beauty=1", "repeatability", "repeatability=1.01", "repeatability=-0.1", "repeatability=1,repeatability=1"],
 )
 def test_other_dimensions_are_refused_with_a_hint(text: str) -> None:
     with pytest.raises(InstinctError) as refused:

@@ -66,7 +66,10 @@ def test_the_files_of_a_year_become_one(names: tuple[str, ...], joined: set[str]
 
 
 def test_a_file_with_a_line_that_cannot_be_read_stays_and_is_named() -> None:
-    files = {**ledger("20250101-a", "20250102-b"), f"{LEDGER}20250103-c.jsonl": b"{broken\n" + dump_ledger([evidence("20250103-c")])}
+    files = {
+        **ledger("20250101-a", "20250102-b"),
+        f"{LEDGER}20250103-c.jsonl": b"{broken\n" + dump_ledger([evidence("20250103-c")]),
+    }
     batch = plan_compact(Book(Snapshot(ledger=files)), STEM, TODAY)
     assert f"{LEDGER}20250103-c.jsonl" not in {change.path for change in batch.changes}
     assert len(batch.changes) == 3
@@ -75,7 +78,10 @@ def test_a_file_with_a_line_that_cannot_be_read_stays_and_is_named() -> None:
 
 def test_both_payloads_of_one_id_are_kept_for_check_to_report() -> None:
     one = evidence("20250101-a")
-    files = {f"{LEDGER}20250101-a.jsonl": dump_ledger([one]), f"{LEDGER}20250102-b.jsonl": dump_ledger([one._replace(by="other")])}
+    files = {
+        f"{LEDGER}20250101-a.jsonl": dump_ledger([one]),
+        f"{LEDGER}20250102-b.jsonl": dump_ledger([one._replace(by="other")]),
+    }
     after = Book(compacted(Snapshot(ledger=files)))
     assert len(after.ledger) == 1
     assert after.everything.clashes == {one.id}
@@ -84,15 +90,29 @@ def test_both_payloads_of_one_id_are_kept_for_check_to_report() -> None:
 def test_ids_that_another_file_holds_travel_too() -> None:
     kept = {f"{LEDGER}20260610-z.jsonl": dump_ledger([evidence("20250101-a")])}
     after = compacted(Snapshot(ledger={**ledger("20250101-a", "20250102-b"), **kept}))
-    assert {one.id for one in parse_container(after.ledger[f"{LEDGER}20250102-newnonce0000.jsonl"])[0]} == {"20250101-a.1", "20250102-b.1"}
+    assert {one.id for one in parse_container(after.ledger[f"{LEDGER}20250102-newnonce0000.jsonl"])[0]} == {
+        "20250101-a.1",
+        "20250102-b.1",
+    }
 
 
 KINDS = st.sampled_from(["observed", "confirmed", "denied", "decayed", "remembered"])
-LINES = st.tuples(st.dates(date(2024, 1, 1), TODAY), st.integers(0, 40), st.sampled_from(["seq:a", "fix:b"]), KINDS, st.sampled_from(["", "5" * 12]))
+LINES = st.tuples(
+    st.dates(date(2024, 1, 1), TODAY),
+    st.integers(0, 40),
+    st.sampled_from(["seq:a", "fix:b"]),
+    KINDS,
+    st.sampled_from(["", "5" * 12]),
+)
 
 
-@given(st.lists(st.lists(LINES, min_size=1, max_size=4), max_size=12), st.lists(st.dates(date(2024, 1, 1), TODAY), min_size=12, max_size=12))
-def test_no_number_changes_whatever_is_joined(containers: list[list[tuple[date, int, str, str, str]]], days: list[date]) -> None:
+@given(
+    st.lists(st.lists(LINES, min_size=1, max_size=4), max_size=12),
+    st.lists(st.dates(date(2024, 1, 1), TODAY), min_size=12, max_size=12),
+)
+def test_no_number_changes_whatever_is_joined(
+    containers: list[list[tuple[date, int, str, str, str]]], days: list[date]
+) -> None:
     files = {
         f"{LEDGER}{day:%Y%m%d}-{nr:012d}.jsonl": dump_ledger(
             Evidence(f"{d:%Y%m%d}-{n:012d}.1", key, kind, by="x", s=session) for d, n, key, kind, session in lines
@@ -101,11 +121,16 @@ def test_no_number_changes_whatever_is_joined(containers: list[list[tuple[date, 
     }
     snapshot = Snapshot(ledger=files)
     folded = plan_consolidate(Book(snapshot), POLICY, "20260615-x", TODAY)
-    patterns = {change.path: (change.content or b"").decode() for change in folded.changes if change.path.endswith(".md")}
+    patterns = {
+        change.path: (change.content or b"").decode() for change in folded.changes if change.path.endswith(".md")
+    }
     snapshot = replace(snapshot, patterns=patterns)
     before, after = Book(snapshot), Book(compacted(snapshot))
     assert after.ledger_ids == before.ledger_ids
     assert after.tallies(POLICY) == before.tallies(POLICY)
     assert audit(after, POLICY, []) == audit(before, POLICY, [])
-    assert plan_consolidate(after, POLICY, "20260615-y", TODAY).changes == plan_consolidate(before, POLICY, "20260615-y", TODAY).changes
+    assert (
+        plan_consolidate(after, POLICY, "20260615-y", TODAY).changes
+        == plan_consolidate(before, POLICY, "20260615-y", TODAY).changes
+    )
     assert plan_compact(after, STEM, TODAY).changes == ()

@@ -42,8 +42,14 @@ def of(one: PatternFile) -> str:
     ("key", "says"),
     [
         ("seq:test->commit", "- You make a change that is to be committed: the work goes from `test` to `commit`."),
-        ("seq:test->fix->test", "- You make a change that must pass the tests: the work goes from `test` through `fix` to `test`."),
-        ("seq:brew->serve-tea", "- The work is to end with the step `serve-tea`: the work goes from `brew` to `serve-tea`."),
+        (
+            "seq:test->fix->test",
+            "- You make a change that must pass the tests: the work goes from `test` through `fix` to `test`.",
+        ),
+        (
+            "seq:brew->serve-tea",
+            "- The work is to end with the step `serve-tea`: the work goes from `brew` to `serve-tea`.",
+        ),
         ("seq:deploy", "- Something is to be deployed: the step is `deploy`."),
         ("fix:missing-import", "- A command or a tool reports the problem `missing-import`."),
         ("pref:style=black", "- There is a choice of style in this project."),
@@ -112,10 +118,14 @@ Inside.
     ],
 )
 def test_sections_of_the_body_move_to_their_places(names: tuple[str, ...]) -> None:
-    text = of(pattern(body=BODY.format(**dict(zip(("when", "before", "steps", "verify", "errors"), names, strict=True)))))
+    text = of(
+        pattern(body=BODY.format(**dict(zip(("when", "before", "steps", "verify", "errors"), names, strict=True))))
+    )
     assert part(text, "When to use") == "- Before a release."
     assert part(text, "Prerequisites") == "- A clean tree."
-    assert part(text, "Steps").startswith("1. `make test`\n\n   ```sh\n   # no heading\n   git commit -m x\n   ```\n2. Look.")
+    assert part(text, "Steps").startswith(
+        "1. `make test`\n\n   ```sh\n   # no heading\n   git commit -m x\n   ```\n2. Look."
+    )
     assert part(text, "Steps").endswith("### Detail\n\nInside.")
     assert part(text, "Verification") == "- `git log` shows it.\n- Last verified in use: 2026-03-29."
     assert part(text, "Known errors") == "- `boom`: again."
@@ -142,7 +152,9 @@ def test_what_is_unknown_is_left_out() -> None:
     one = pattern("note:keep-calm", last_seen="", first_seen="", sources=())
     for text in (of(one), procedure(one, TALLY, "keep-calm")):
         labels = [line for line in text.splitlines() if line.startswith("## ")]
-        assert not {"## Verification", "## Known errors", "## Common errors", "## Prerequisites", "## Notes"} & set(labels)
+        assert not {"## Verification", "## Known errors", "## Common errors", "## Prerequisites", "## Notes"} & set(
+            labels
+        )
         assert "reviewer" not in text
         for label in labels:
             assert part(text, label[3:])
@@ -173,7 +185,10 @@ def test_a_body_is_data(hostile: str) -> None:
 
 
 def test_titles_and_descriptions_are_one_line() -> None:
-    for text in (of(pattern(title="a\n---\n# b <x>", description="# c\n---\n\nd")), procedure(pattern(title="a\n---\n<b>"), TALLY, "n")):
+    for text in (
+        of(pattern(title="a\n---\n# b <x>", description="# c\n---\n\nd")),
+        procedure(pattern(title="a\n---\n<b>"), TALLY, "n"),
+    ):
         assert "\n---" not in text.partition("\n---\n")[2]
         assert "\n# b" not in text and "\n# c" not in text
 
@@ -200,7 +215,11 @@ def test_whatever_the_body_the_skill_is_whole(text: str) -> None:
 
 
 def test_a_procedure_is_what_the_file_says() -> None:
-    one = pattern(title="Publish <a post>", description="How we publish.", body="## Steps\n\n1. `make post`\n\n## 常见错误\n\n- none yet known\n")
+    one = pattern(
+        title="Publish <a post>",
+        description="How we publish.",
+        body="## Steps\n\n1. `make post`\n\n## 常见错误\n\n- none yet known\n",
+    )
     text = procedure(one, TALLY, "publish-post")
     head = frontmatter.loads(text).metadata
     assert (head["type"], head["name"], head["title"]) == ("Procedure", "publish-post", "Publish (a post)")
@@ -216,12 +235,24 @@ def test_a_procedure_is_what_the_file_says() -> None:
 @pytest.mark.parametrize(
     ("one", "line"),
     [
-        (pattern(title="Test first.", description="Tests lie less."), "Test first: Tests lie less (`seq:test->commit`)"),
-        (pattern(title="Test first", metadata={"why": "it saves a day"}), "Test first: it saves a day (`seq:test->commit`)"),
+        (
+            pattern(title="Test first.", description="Tests lie less."),
+            "Test first: Tests lie less (`seq:test->commit`)",
+        ),
+        (
+            pattern(title="Test first", metadata={"why": "it saves a day"}),
+            "Test first: it saves a day (`seq:test->commit`)",
+        ),
         (pattern(title="Test first", body="## 原因\n\n- 快\n"), "Test first: 快 (`seq:test->commit`)"),
-        (pattern(title="Same", description="same."), "Same: learned from use from 2026-03-01 to 2026-03-29 by codex, cursor (`seq:test->commit`)"),
+        (
+            pattern(title="Same", description="same."),
+            "Same: learned from use from 2026-03-01 to 2026-03-29 by codex, cursor (`seq:test->commit`)",
+        ),
         (pattern("fix:a`b", first_seen="", last_seen=""), "Known fix for a`b (`` fix:a`b ``)"),
-        (pattern(title="a\nb", description="x " * 300), "a b: " + ("x " * 300)[:239].rstrip() + "… (`seq:test->commit`)"),
+        (
+            pattern(title="a\nb", description="x " * 300),
+            "a b: " + ("x " * 300)[:239].rstrip() + "… (`seq:test->commit`)",
+        ),
     ],
 )
 def test_a_rule_is_one_line_with_its_why_and_its_key(one: PatternFile, line: str) -> None:

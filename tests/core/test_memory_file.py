@@ -30,7 +30,9 @@ ITEM = f"- {NEW}\n"
 
 def parts(before: str, after: str) -> tuple[str, str, str]:
     """Return (kept prefix, what was added, kept suffix); fails when anything of `before` is gone."""
-    start = next((i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), min(len(before), len(after)))
+    start = next(
+        (i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), min(len(before), len(after))
+    )
     for at in range(start, -1, -1):
         if after.endswith(before[at:]) and len(after) >= len(before):
             return before[:at], after[at : len(after) - (len(before) - at)], before[at:]
@@ -88,7 +90,9 @@ def test_a_new_file_has_front_matter_and_sections_as_they_come() -> None:
     assert "##" not in new_text()
 
 
-@pytest.mark.parametrize("said", ["- Use  black", "* use BLACK", "  + use\n    black", "1. Use black", "Use black", "- use\tblack"])
+@pytest.mark.parametrize(
+    "said", ["- Use  black", "* use BLACK", "  + use\n    black", "1. Use black", "Use black", "- use\tblack"]
+)
 def test_what_the_file_says_already_changes_nothing(said: str) -> None:
     text = f"## Key Lessons\n\n{said}\n"
     assert add_line(text, FACTS, "- Use black") == text
@@ -143,7 +147,7 @@ def test_removing_takes_the_item_with_its_lines_and_nothing_else() -> None:
 
 def test_the_budget_is_what_agents_load_from_both_sides() -> None:
     full = "## Facts\n\n" + "".join(f"- fact {n}\n" for n in range(MAX_LINES - 3))
-    assert budget(add_line(full, FACTS, "the last")) [:3] == (MAX_LINES, len(full) + 11, False)
+    assert budget(add_line(full, FACTS, "the last"))[:3] == (MAX_LINES, len(full) + 11, False)
     with pytest.raises(InstinctError) as refused:
         add_line(add_line(full, FACTS, "the last"), FACTS, "one more")
     assert "201 lines" in refused.value.message

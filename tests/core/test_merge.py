@@ -31,7 +31,16 @@ def pattern(confidence: int, counted: int, *, status: str = "active", key: str =
 
 @pytest.mark.parametrize(
     ("base", "ours", "theirs", "merged"),
-    [(0, 0, 0, 0), (0, 4, 0, 4), (0, 0, 4, 4), (1, 4, 4, 4), (1, 4, 5, None), (None, 4, 4, 4), (None, 4, 5, None), (4, 0, 4, 0)],
+    [
+        (0, 0, 0, 0),
+        (0, 4, 0, 4),
+        (0, 0, 4, 4),
+        (1, 4, 4, 4),
+        (1, 4, 5, None),
+        (None, 4, 4, 4),
+        (None, 4, 5, None),
+        (4, 0, 4, 0),
+    ],
 )
 def test_a_value_changed_on_one_side_is_taken(base: int | None, ours: int, theirs: int, merged: int | None) -> None:
     assert three_way(base, ours, theirs) == merged
@@ -66,7 +75,16 @@ def test_retired_beats_active_where_both_sides_changed(base: str, ours: str, the
         (None, (2, 2), (3, 3), 3, 3),
         (None, (7, 2), (3, 3), 8, 3),
     ],
-    ids=["folds", "hand here", "hand there", "same edit", "hand edit taken back", "denied here", "both new", "both new, hand"],
+    ids=[
+        "folds",
+        "hand here",
+        "hand there",
+        "same edit",
+        "hand edit taken back",
+        "denied here",
+        "both new",
+        "both new, hand",
+    ],
 )
 def test_offset_is_a_value_and_counted_the_larger(
     base: tuple[int, int] | None, ours: tuple[int, int], theirs: tuple[int, int], confidence: int, counted: int
@@ -124,7 +142,9 @@ def test_category_and_status_that_both_changed_are_named() -> None:
 
 
 @given(st.tuples(*[st.integers(0, 30)] * 3), st.tuples(*[st.integers(-5, 5)] * 3))
-def test_the_sides_are_alike_and_the_next_consolidate_is_exact(counted: tuple[int, ...], offsets: tuple[int, ...]) -> None:
+def test_the_sides_are_alike_and_the_next_consolidate_is_exact(
+    counted: tuple[int, ...], offsets: tuple[int, ...]
+) -> None:
     base, ours, theirs = (pattern(c + o, c) for c, o in zip(counted, offsets, strict=True))
     one = settle_pattern(PATH, Versions(base, ours, theirs), POLICY)
     other = settle_pattern(PATH, Versions(base, theirs, ours), POLICY)
@@ -173,7 +193,16 @@ def box(*numbers: int) -> bytes:
         ((box(1, 2, 3), box(1), box(2)), (), box(1), [box(2), box(1, 2, 3)]),
         ((box(1, 2, 3), box(1), box(2)), (3,), box(1), [box(2)]),
     ],
-    ids=["deleted there", "deleted here", "same", "two", "renamed twice", "lost by both", "both shrank", "both shrank, elsewhere"],
+    ids=[
+        "deleted there",
+        "deleted here",
+        "same",
+        "two",
+        "renamed twice",
+        "lost by both",
+        "both shrank",
+        "both shrank, elsewhere",
+    ],
 )
 def test_no_version_of_a_container_goes_unless_others_hold_it(
     versions: tuple[bytes | None, ...], elsewhere: tuple[int, ...], content: bytes | None, added: list[bytes]
@@ -191,17 +220,29 @@ def test_marker_lines_that_git_wrote_into_a_container_are_left_out() -> None:
 SETS = st.one_of(st.none(), st.sets(st.integers(0, 6)))
 
 
-@given(st.dictionaries(st.sampled_from(["a", "b", "c"]), st.tuples(SETS, SETS, SETS), max_size=3), st.sets(st.integers(0, 6)))
-def test_every_id_of_every_version_is_somewhere(boxes: dict[str, tuple[set[int] | None, ...]], elsewhere: set[int]) -> None:
+@given(
+    st.dictionaries(st.sampled_from(["a", "b", "c"]), st.tuples(SETS, SETS, SETS), max_size=3),
+    st.sets(st.integers(0, 6)),
+)
+def test_every_id_of_every_version_is_somewhere(
+    boxes: dict[str, tuple[set[int] | None, ...]], elsewhere: set[int]
+) -> None:
     conflicts = {
-        f"{LEDGER}{name}.jsonl": Versions(*(None if one is None else box(*one) for one in three)) for name, three in boxes.items()
+        f"{LEDGER}{name}.jsonl": Versions(*(None if one is None else box(*one) for one in three))
+        for name, three in boxes.items()
     }
     there = {f"20260101-7kq2m9x4tnab.{n}" for n in elsewhere}
     kept = settle_containers(conflicts, there)
     held = set(there)
     for content in [*kept.contents.values(), *(content for _, content in kept.added)]:
         held |= merge.evidence_ids(content or b"")
-    wanted = {one for three in conflicts.values() for version in three if version is not None for one in merge.evidence_ids(version)}
+    wanted = {
+        one
+        for three in conflicts.values()
+        for version in three
+        if version is not None
+        for one in merge.evidence_ids(version)
+    }
     assert wanted <= held
     assert kept.contents.keys() == conflicts.keys()
 
@@ -209,7 +250,9 @@ def test_every_id_of_every_version_is_somewhere(boxes: dict[str, tuple[set[int] 
 # --- check: behind or wrong -----------------------------------------------------------------------------------------
 
 
-def counted_finding(counted: int, *containers: Sequence[Evidence], observed: Sequence[Evidence] = ()) -> tuple[str, str] | None:
+def counted_finding(
+    counted: int, *containers: Sequence[Evidence], observed: Sequence[Evidence] = ()
+) -> tuple[str, str] | None:
     files = {f"{LEDGER}20260101-{nr:012d}.jsonl": dump_ledger(one) for nr, one in enumerate(containers)}
     observations = {f"{OBSERVATIONS}20260101-x.jsonl": dump_container(observed)} if observed else {}
     snapshot = Snapshot({PATH: pattern(counted, counted).decode()}, observations, files)
@@ -217,7 +260,9 @@ def counted_finding(counted: int, *containers: Sequence[Evidence], observed: Seq
     return (found[0].severity, found[0].message) if found else None
 
 
-def seen(*numbers: int, kind: str = "observed", key: str = KEY, day: str = "20260101", **extra: object) -> list[Evidence]:
+def seen(
+    *numbers: int, kind: str = "observed", key: str = KEY, day: str = "20260101", **extra: object
+) -> list[Evidence]:
     return [Evidence(f"{day}-7kq2m9x4tnab.{n}", key, kind, extra=extra) for n in numbers]
 
 

@@ -88,13 +88,20 @@ def test_words_that_judge_nothing_and_mixed_words_say_nothing(text: str) -> None
     assert judgement(text) is None
 
 
-@given(st.text(alphabet=st.sampled_from("remember this make it a skill perfect不要记住这个流程封装成`>\n\"<tag></tag>.,?! "), max_size=400))
+@given(
+    st.text(
+        alphabet=st.sampled_from('remember this make it a skill perfect不要记住这个流程封装成`>\n"<tag></tag>.,?! '),
+        max_size=400,
+    )
+)
 def test_any_text_is_answered(text: str) -> None:
     asks_to_remember(text)
     assert judgement(text) in ("confirmed", "denied", None)
 
 
-@pytest.mark.parametrize("text", ["make " * 8000, "<a" * 20000, "`" * 40000, "封装成" * 10000, "perfect " * 9000, "<a>" * 9000])
+@pytest.mark.parametrize(
+    "text", ["make " * 8000, "<a" * 20000, "`" * 40000, "封装成" * 10000, "perfect " * 9000, "<a>" * 9000]
+)
 def test_long_prompts_are_answered_at_once(text: str) -> None:
     asks_to_remember(text)
     judgement(text)

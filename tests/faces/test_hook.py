@@ -64,7 +64,9 @@ def test_each_event_becomes_one_private_file_that_points_to_the_transcript(proje
     for file in files:
         agent, event, _, ending = file.name.split(".")
         assert (agent, event, ending) == ("claude-code", "PostToolUse", "json")
-        assert json.loads(file.read_bytes()) == {name: json.loads(EVENT)[name] for name in hook.KEPT if name in json.loads(EVENT)}
+        assert json.loads(file.read_bytes()) == {
+            name: json.loads(EVENT)[name] for name in hook.KEPT if name in json.loads(EVENT)
+        }
         assert file.stat().st_mode & 0o077 == 0
 
 

@@ -161,7 +161,12 @@ def test_compact_both_sides_is_exact(project: Project, how: str, more_there: boo
 
 def branch_evidence(project: Project, branch: str) -> list[Any]:
     names = project.git("ls-tree", "-r", "--name-only", branch, LEDGER).split("\n")
-    return [one for name in names if name.endswith(".jsonl") for one in parse_container(project.git("show", f"{branch}:{name}").encode())[0]]
+    return [
+        one
+        for name in names
+        if name.endswith(".jsonl")
+        for one in parse_container(project.git("show", f"{branch}:{name}").encode())[0]
+    ]
 
 
 # --- resolve: nothing to do -----------------------------------------------------------------------------------------
@@ -271,7 +276,9 @@ def test_two_different_hand_edits_are_left_with_markers_at_that_line_alone(proje
     assert "title" not in marked
     assert project.memory().resolve().left[0].path == path  # asking again destroys nothing
     assert project.read(path) == text
-    lines = [line for line in text.split("\n") if not line.startswith(("<<<<<<<", "=======", ">>>>>>>", "confidence: 6"))]
+    lines = [
+        line for line in text.split("\n") if not line.startswith(("<<<<<<<", "=======", ">>>>>>>", "confidence: 6"))
+    ]
     project.write(path, "\n".join(lines))
     assert "edited here" in project.memory().resolve().left[0].why
     project.git("add", path)
@@ -315,7 +322,9 @@ def test_retired_on_one_side_wins_over_the_numbers_of_the_other(project: Project
 
 @pytest.mark.parametrize("choice", ["keep", "delete"])
 @pytest.mark.parametrize("deleted", ["here", "there"])
-def test_a_deleted_pattern_file_is_listed_with_both_choices_and_never_decided(project: Project, deleted: str, choice: str) -> None:
+def test_a_deleted_pattern_file_is_listed_with_both_choices_and_never_decided(
+    project: Project, deleted: str, choice: str
+) -> None:
     path = pattern_file(started(project))
     with on(project, "b"):
         if deleted == "there":
@@ -419,7 +428,9 @@ def test_two_containers_of_one_name_are_both_kept(project: Project) -> None:
     started(project)
     path = f"{LEDGER}20260101-samename0000.jsonl"
     for branch, number in (("b", "1"), ("main", "2")):
-        line = f'{{"v":1,"p":"{KEY}","k":"observed","by":"","s":"","ctx":"","ids":["20260101-samename0000.{number}"]}}\n'
+        line = (
+            f'{{"v":1,"p":"{KEY}","k":"observed","by":"","s":"","ctx":"","ids":["20260101-samename0000.{number}"]}}\n'
+        )
         if branch == "b":
             with on(project, "b"):
                 project.write(path, line)
@@ -436,7 +447,9 @@ def test_two_containers_of_one_name_are_both_kept(project: Project) -> None:
     exact(project, 3)
 
 
-def test_conflicts_outside_are_named_and_untouched_and_the_exit_code_is_1(instinct: Callable[..., Any], project: Project) -> None:
+def test_conflicts_outside_are_named_and_untouched_and_the_exit_code_is_1(
+    instinct: Callable[..., Any], project: Project
+) -> None:
     with on(started(project), "b"):
         project.write("README.md", "there\n")
         project.commit("there", "README.md")

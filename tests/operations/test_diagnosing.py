@@ -43,13 +43,21 @@ def test_it_says_what_waits_since_when_and_what_would_move_it(project: Project) 
     [
         (lambda p: p.git("checkout", "-q", "--detach"), "git"),
         (lambda p: p.write(".instinct/config.yaml", "nope: 1\n"), "config"),
-        (lambda p: (p.git("config", "--global", "--unset", "user.email"), p.git("config", "user.useConfigOnly", "true")), "identity"),
+        (
+            lambda p: (
+                p.git("config", "--global", "--unset", "user.email"),
+                p.git("config", "user.useConfigOnly", "true"),
+            ),
+            "identity",
+        ),
         (lambda p: p.write(".instinct/patterns/seq/x.md", "no front matter\n"), "check"),
         (lambda p: p.write(".git/instinct/inbox/20260101-0123456789ab.jsonl", "{broken\n{}\n"), "inbox"),
     ],
     ids=["detached", "config", "identity", "unreadable pattern", "bad inbox line"],
 )
-def test_what_stops_a_batch_is_a_problem_with_a_hint(project: Project, break_it: Callable[[Project], Any], topic: str) -> None:
+def test_what_stops_a_batch_is_a_problem_with_a_hint(
+    project: Project, break_it: Callable[[Project], Any], topic: str
+) -> None:
     break_it(project)
     assert states(project)[topic] == "problem"
     assert all(one.hint for one in project.memory().doctor() if one.state == "problem")

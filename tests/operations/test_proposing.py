@@ -111,7 +111,15 @@ def test_an_unborn_default_branch_and_a_plain_folder_are_refused(tmp_path: Path)
 
 @pytest.mark.parametrize(
     "key",
-    ["pref:style=black", "fix:missing-import", "combo:a+b", "note:<b>x</b> --- y", "seq:a->push", "deploy: 部署 -> 检查", "x" * 150],
+    [
+        "pref:style=black",
+        "fix:missing-import",
+        "combo:a+b",
+        "note:<b>x</b> --- y",
+        "seq:a->push",
+        "deploy: 部署 -> 检查",
+        "x" * 150,
+    ],
 )
 def test_every_kind_of_key_gives_a_valid_skill(project: Project, key: str) -> None:
     project.observe(key, times=5, title="T: <angle> --- 'quote' \"double\"", description="d" * 300)
@@ -127,7 +135,11 @@ def test_the_proposal_is_signed_where_the_user_signs(ripe: Project, tmp_path: Pa
     if shutil.which("ssh-keygen") is None:
         pytest.skip("no ssh-keygen on this machine")
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(tmp_path / "key")], check=True)
-    for name, value in (("gpg.format", "ssh"), ("user.signingkey", str(tmp_path / "key.pub")), ("commit.gpgsign", "true")):
+    for name, value in (
+        ("gpg.format", "ssh"),
+        ("user.signingkey", str(tmp_path / "key.pub")),
+        ("commit.gpgsign", "true"),
+    ):
         ripe.git("config", name, value)
     done = ripe.memory().propose(KEY)
     assert "gpgsig" in ripe.git("cat-file", "commit", done.commit)

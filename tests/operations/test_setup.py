@@ -58,7 +58,9 @@ def test_init_in_an_ignored_folder_is_refused_with_the_way_out(tmp_path: Path) -
     assert "--private" in refused.value.hint
 
 
-def test_a_private_memory_is_found_by_worktrees_and_nothing_of_it_is_in_the_project(tmp_path: Path, sealed: Path) -> None:
+def test_a_private_memory_is_found_by_worktrees_and_nothing_of_it_is_in_the_project(
+    tmp_path: Path, sealed: Path
+) -> None:
     project = Project.new(tmp_path / "p")
     done = project.memory().init(private=True)
     assert done.scope == "private"
@@ -89,7 +91,9 @@ def test_a_subfolder_uses_its_repositorys_memory_and_a_submodule_its_own(project
     assert Memory(project.root / "lib").fell_back
 
 
-def test_the_default_home_is_never_taken_for_a_memory(tmp_path: Path, sealed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_default_home_is_never_taken_for_a_memory(
+    tmp_path: Path, sealed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     Memory(scope="global").observe(KEY)
     assert (sealed / ".instinct" / "global").is_dir()
     folder = sealed / "documents"
@@ -118,7 +122,9 @@ def test_setting_a_value_keeps_the_comments(project: Project) -> None:
     memory.configure("suggest.budget", "300")
     after = project.read(".instinct/config.yaml")
     assert memory.config()["suggest.budget"] == 300
-    assert [line for line in before.split("\n") if line.startswith("# ")] == [line for line in after.split("\n") if line.startswith("# ")]
+    assert [line for line in before.split("\n") if line.startswith("# ")] == [
+        line for line in after.split("\n") if line.startswith("# ")
+    ]
 
 
 def test_inbox_tree_puts_evidence_into_the_working_tree_at_once(project: Project) -> None:
@@ -153,3 +159,20 @@ def test_a_folder_below_the_top_can_hold_the_memory(tmp_path: Path) -> None:
     assert all(path.startswith("services/web/.instinct/") for path in project.changed())
     assert git(project.root, "status", "--porcelain") == ""
     assert memory.propose(KEY).files[0].startswith("skills/")
+
+
+def test_two_memories_of_one_repository_keep_their_evidence_apart(project: Project) -> None:
+    part = project.root / "services" / "web"
+    (part / ".instinct" / "observations").mkdir(parents=True)
+    inner, outer = Memory(part), project.memory()
+    inner.init()
+    inner.observe("note:inner")
+    outer.observe("note:outer")
+    assert [one.pattern for one in outer.list()] == ["note:outer"]
+    outer.consolidate()
+    assert [one.pattern for one in inner.list()] == ["note:inner"]
+    assert inner.consolidate().folded == 1
+    assert not (part / ".instinct/patterns/note/outer.md").exists()
+    tree = project.worktree("w", "side")
+    Memory(tree.root / "services" / "web").observe("note:inner")
+    assert inner.show("note:inner").live == 2

@@ -181,7 +181,10 @@ def test_a_hand_adjustment_is_named_with_author_commit_and_amount(project: Proje
     for word in (KEY, sha[:12], "Bob Builder", "+5", "3 -> 8"):
         assert word in found.message
     edit(project, "confidence: 10", "confidence: 9")
-    assert ["by hand by +5" in history(project)[0].message, "by hand by -1" in history(project)[1].message] == [True, True]
+    assert ["by hand by +5" in history(project)[0].message, "by hand by -1" in history(project)[1].message] == [
+        True,
+        True,
+    ]
 
 
 def test_a_renamed_pattern_file_and_an_edited_title_are_no_adjustment(project: Project) -> None:
@@ -209,7 +212,9 @@ def test_a_batch_whose_counted_does_not_follow_is_an_error(project: Project) -> 
     path = pattern_file(folded(started(project), 2))
     project.observe()
     project.memory().consolidate()
-    project.write(path, project.read(path).replace("confidence: 4", "confidence: 9").replace("counted: 4", "counted: 9"))
+    project.write(
+        path, project.read(path).replace("confidence: 4", "confidence: 9").replace("counted: 4", "counted: 9")
+    )
     project.git("add", path)
     project.git("commit", "-q", "--amend", "--no-edit")
     assert "Instinct-Batch: consolidate" in project.git("log", "-1", "--format=%B")
@@ -222,7 +227,9 @@ def test_a_batch_that_is_behind_its_evidence_is_a_warning(project: Project) -> N
     path = pattern_file(folded(started(project), 2))
     project.observe()
     project.memory().consolidate()
-    project.write(path, project.read(path).replace("confidence: 4", "confidence: 3").replace("counted: 4", "counted: 3"))
+    project.write(
+        path, project.read(path).replace("confidence: 4", "confidence: 3").replace("counted: 4", "counted: 3")
+    )
     project.git("add", path)
     project.git("commit", "-q", "--amend", "--no-edit")
     [found] = history(project)
@@ -270,12 +277,30 @@ def test_aliases_and_retractions_are_followed(project: Project) -> None:
     folded(started(project), 2)
     first = sorted(project.tree_ids())[0]
     steering = [
-        {"v": 1, "id": "20260501-aaaaaaaaaaaa.1", "p": KEY, "k": "retract", "at": "2026-05-01", "by": "ada", "to": first},
-        {"v": 1, "id": "20260501-aaaaaaaaaaaa.2", "p": "note:old", "k": "alias", "at": "2026-05-01", "by": "ada", "to": KEY},
+        {
+            "v": 1,
+            "id": "20260501-aaaaaaaaaaaa.1",
+            "p": KEY,
+            "k": "retract",
+            "at": "2026-05-01",
+            "by": "ada",
+            "to": first,
+        },
+        {
+            "v": 1,
+            "id": "20260501-aaaaaaaaaaaa.2",
+            "p": "note:old",
+            "k": "alias",
+            "at": "2026-05-01",
+            "by": "ada",
+            "to": KEY,
+        },
         {"v": 1, "id": "20260501-aaaaaaaaaaaa.3", "p": "note:old", "k": "observed", "at": "2026-05-01", "by": "ada"},
     ]
     folded(project, 1, "note:old")
-    project.write(".instinct/observations/20260501-aaaaaaaaaaaa.jsonl", "".join(json.dumps(one) + "\n" for one in steering))
+    project.write(
+        ".instinct/observations/20260501-aaaaaaaaaaaa.jsonl", "".join(json.dumps(one) + "\n" for one in steering)
+    )
     project.commit("steered")
     project.memory().consolidate()
     assert project.errors() == []
@@ -312,7 +337,9 @@ def test_a_memory_in_a_folder_of_a_larger_repository(project: Project) -> None:
     edit(inner, "confidence: 1", "confidence: 4")
     [found] = past(Memory(deep).check(history=True))
     assert "+3" in found.message
-    assert [one.rule for one in Memory(deep).check(base="HEAD~1") if one.severity == "error"].count("confidence-without-evidence") == 1
+    assert [one.rule for one in Memory(deep).check(base="HEAD~1") if one.severity == "error"].count(
+        "confidence-without-evidence"
+    ) == 1
 
 
 def test_a_users_log_settings_change_no_answer(project: Project) -> None:
@@ -336,7 +363,9 @@ def test_progress_counts_the_commits(project: Project) -> None:
 
 
 def drawn(dice: random.Random, n: int, gentle: bool) -> Evidence:
-    kind = dice.choice(["observed"] * 5 + ["confirmed"] + ([] if gentle else ["denied", "adjusted", "alias", "retract"]))
+    kind = dice.choice(
+        ["observed"] * 5 + ["confirmed"] + ([] if gentle else ["denied", "adjusted", "alias", "retract"])
+    )
     key = dice.choice(["note:a", "note:b", "note:c", "seq:d"])
     to = {"alias": dice.choice(["note:a", "note:b", "note:c"]), "retract": f"20260301-{dice.randrange(30):012d}.1"}
     extra = {"to": to[kind]} if kind in to else {"n": dice.randrange(-4, 5)} if kind == "adjusted" else {}
@@ -351,7 +380,9 @@ def test_the_walk_sums_as_the_fold_does(seed: int) -> None:
         path = f".instinct/{dice.choice(['ledger', 'observations'])}/{dice.randrange(6)}.jsonl"
         data = None
         if dice.random() < 0.8:
-            data = dump_container(drawn(dice, dice.randrange(30), seed % 2 == 0 and n % 20 < 15) for _ in range(dice.randrange(1, 5)))
+            data = dump_container(
+                drawn(dice, dice.randrange(30), seed % 2 == 0 and n % 20 < 15) for _ in range(dice.randrange(1, 5))
+            )
         changed = {path: data} if data is not None or path in files else {}
         files = {name: held for name, held in {**files, **changed}.items() if held is not None}
         walked.step(Revision(str(n), "", ""), {name: name if held else "" for name, held in changed.items()},
@@ -437,7 +468,9 @@ def test_counted_forged_behind_unfolded_evidence_is_found(project: Project) -> N
     path = pattern_file(pull_request(project))
     project.observe()
     project.memory().record()
-    project.write(path, project.read(path).replace("confidence: 3", "confidence: 9").replace("counted: 3", "counted: 9"))
+    project.write(
+        path, project.read(path).replace("confidence: 3", "confidence: 9").replace("counted: 3", "counted: 9")
+    )
     project.commit("numbers")
     [found] = [one for one in base(project) if one.severity == "error"]
     assert (found.rule, found.path, found.line) == ("counted-without-evidence", path, 6)
@@ -500,7 +533,9 @@ def test_new_evidence_is_summed_by_source_and_session(project: Project) -> None:
 
 def test_the_inbox_of_the_machine_is_no_evidence(project: Project) -> None:
     path = pattern_file(pull_request(project))
-    project.write(path, project.read(path).replace("confidence: 3", "confidence: 4").replace("counted: 3", "counted: 4"))
+    project.write(
+        path, project.read(path).replace("confidence: 3", "confidence: 4").replace("counted: 3", "counted: 4")
+    )
     project.observe()
     assert errors(base(project)) == ["counted-without-evidence"]
 

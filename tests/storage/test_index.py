@@ -1,0 +1,254 @@
+"""The index is a cache (law 10): whatever happens to it, and to the files behind its back, no answer changes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from instinct_git.storage import files, index
+from tests.builders import KEY, Project, process
+
+BROKEN = "pref:broken=yes"
+
+
+def index_files(project: Project) -> list[Path]:
+    """Every index file of the clone and its worktrees."""
+    return sorted(path for path in (project.root / ".git").rglob("index-*") if path.parent.name == "instinct")
+
+
+def indexed(project: Project) -> dict[str, int]:
+    """{key: confidence} by the index."""
+    found, broken = index.patterns(files.locate(project.root, files.instinct_home()))
+    assert broken == []
+    return {one.key: one.confidence for one in found}
+
+
+def saved_rows(path: Path) -> dict[str, Any]:
+    """What an index file holds."""
+    return dict(json.loads(path.read_bytes().partition(b"\n")[2]))
+
+
+def answers(project: Project) -> tuple[Any, ...]:
+    """What the reading verbs say."""
+    memory = project.memory()
+    return [one.as_json() for one in memory.suggest()], memory.stats(), memory.export_rules(), indexed(project)
+
+
+@pytest.fixture
+def filled(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """A memory of eight patterns whose index is warm (it is made to trust the fresh files)."""
+    for n in range(8):
+        project.observe(f"pref:style-{n}=x", times=n + 1, title=f"Style {n}")
+    project.memory().consolidate()
+    project.observe("pref:style-0=x")
+    with monkeypatch.context() as patch:
+        patch.setattr(index, "RACY_NS", -(10**15))
+        project.memory().suggest()
+    (path,) = index_files(project)
+    assert len(saved_rows(path)["files"]) == 8
+    return project
+
+
+def deleted(path: Path) -> None:
+    path.unlink()
+
+
+def truncated(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-40])
+
+
+def emptied(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def no_text(path: Path) -> None:
+    path.write_bytes(b"\xff\xfe\x00" * 100)
+
+
+def one_bit(where: float) -> Callable[[Path], None]:
+    """Flip one bit; where: from 0, the beginning, to 1."""
+
+    def damage(path: Path) -> None:
+        data = bytearray(path.read_bytes())
+        data[int(where * (len(data) - 1))] ^= 1
+        path.write_bytes(data)
+
+    return damage
+
+
+def another_number(path: Path) -> None:
+    path.write_bytes(path.read_bytes().replace(b'"preference", 8, 8, "mature"', b'"preference", 2, 8, "mature"'))
+
+
+def a_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def changed(change: Callable[[dict[str, Any]], Any]) -> Callable[[Path], None]:
+    """Another content under a right checksum, as another version of this program may have written it."""
+
+    def damage(path: Path) -> None:
+        content = json.dumps(change(saved_rows(path))).encode("ascii")
+        path.write_bytes(index._checksum(content) + b"\n" + content)
+
+    return damage
+
+
+DAMAGES = {
+    "deleted": deleted, "truncated": truncated, "emptied": emptied, "no text": no_text, "a folder": a_folder,
+    "another number": another_number, **{f"a bit at {n}%": one_bit(n / 100) for n in (0, 1, 3, 20, 40, 60, 80, 99, 100)},
+    "another version": changed(lambda saved: {**saved, "version": 999, "files": 7}),
+    "another root": changed(lambda saved: {**saved, "root": "/elsewhere"}),
+    "a list": changed(lambda saved: []), "null": changed(lambda saved: None), "a number": changed(lambda saved: 7),
+    "no files": changed(lambda saved: {"version": saved["version"], "root": saved["root"]}),
+    "files that are gone": changed(lambda saved: {**saved, "files": {p + "x": r for p, r in saved["files"].items()}}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_no_damage_to_the_index_changes_an_answer(filled: Project, damage: Callable[[Path], None]) -> None:
+    before = answers(filled)
+    assert before[3]["pref:style-7=x"] == 8
+    (path,) = index_files(filled)
+    content = path.read_bytes()
+    damage(path)
+    assert not path.is_file() or path.read_bytes() != content
+    assert answers(filled) == before
+    assert answers(filled) == before
+    ran = process(filled.root, "suggest")
+    assert (ran.code, "bug" in ran.err) == (0, False)
+
+
+def test_an_index_that_cannot_be_written_only_costs_time(filled: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = answers(filled)
+    (path,) = index_files(filled)
+    path.unlink()
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(files, "replace", refuse)
+    assert answers(filled) == before
+    assert index_files(filled) == []
+
+
+def test_two_worktrees_do_not_share_it(filled: Project) -> None:
+    side = filled.worktree("side", "side")
+    side.observe("pref:style-7=x", times=2)
+    side.memory().consolidate()
+    for _ in range(2):
+        assert indexed(side)["pref:style-7=x"] == 10
+        assert indexed(filled)["pref:style-7=x"] == 8
+    roots = {saved_rows(path)["root"] for path in [*index_files(filled), *(filled.root / ".git/worktrees").rglob("index-*")]}
+    assert roots == {str(filled.root), str(side.root)}
+
+
+def test_checkout_of_another_branch_shows_at_once(filled: Project) -> None:
+    filled.git("switch", "-q", "-c", "topic")
+    filled.observe("pref:style-7=x")
+    filled.observe(KEY)
+    filled.memory().consolidate()
+    for _ in range(3):
+        filled.git("switch", "-q", "main")
+        assert (indexed(filled)["pref:style-7=x"], KEY in indexed(filled)) == (8, False)
+        filled.git("switch", "-q", "topic")
+        assert (indexed(filled)["pref:style-7=x"], indexed(filled)[KEY]) == (9, 1)
+
+
+def test_a_change_by_hand_shows_at_once_even_with_the_same_size_and_the_old_time(
+    filled: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index, "RACY_NS", -(10**15))
+    path = filled.root / str(filled.memory().show("pref:style-4=x").path)
+    assert indexed(filled)["pref:style-4=x"] == 5
+    before = path.stat()
+    path.write_text(path.read_text(encoding="utf-8").replace("Style 4", "Style X"), encoding="utf-8")
+    for _ in range(10**6):
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        if path.stat().st_ctime_ns != before.st_ctime_ns:  # the file system's clock has ticked
+            break
+    assert path.stat().st_size == before.st_size
+    assert "Style X" in [one.title for one in filled.memory().suggest()]
+
+
+def test_a_file_that_changed_in_the_moment_it_was_read_is_not_trusted(filled: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clock that stamps coarsely could give two contents one time; so what is young is read again."""
+    monkeypatch.setattr(index, "RACY_NS", 3600 * 10**9)
+    indexed(filled)
+    (path,) = index_files(filled)
+    assert saved_rows(path)["files"] == {}
+
+
+def test_a_file_that_cannot_be_read_breaks_no_other_and_is_read_once_mended(filled: Project) -> None:
+    path = filled.root / str(filled.memory().show("pref:style-4=x").path)
+    good = path.read_bytes()
+    path.write_bytes(good.replace(b"confidence: 5", b"confidence: much"))
+    for _ in range(2):
+        found, broken = index.patterns(files.locate(filled.root, files.instinct_home()))
+        assert len(found) == 7
+        assert [one.rule for one in broken] == ["pattern-unreadable"]
+    path.write_bytes(good)
+    assert indexed(filled)["pref:style-4=x"] == 5
+
+
+def test_a_file_that_vanishes_while_it_is_listed_or_read_is_no_finding(filled: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = filled.root / str(filled.memory().show("pref:style-4=x").path)
+    real = index._parsed
+
+    def parsed(root: Path, name: str) -> list[Any]:
+        if root / name == path:
+            path.unlink()
+        return real(root, name)
+
+    index_files(filled)[0].unlink()
+    monkeypatch.setattr(index, "_parsed", parsed)
+    assert "pref:style-4=x" not in indexed(filled)
+
+
+READER = """
+import sys
+from pathlib import Path
+from instinct_git.memory import Memory
+from instinct_git.storage import files, index
+place = files.locate(Path(sys.argv[1]), files.instinct_home())
+for _ in range(60):
+    found, broken = index.patterns(place)
+    known = {one.key: one.confidence for one in found}
+    assert not broken and len(found) in (8, 9) and 8 <= known["pref:style-7=x"] <= 13, (found, broken)
+    Memory(sys.argv[1]).suggest()
+"""
+
+
+def test_concurrent_readers_and_writers(filled: Project) -> None:
+    """Readers in threads and processes meet batches and deletions of the index; none sees half a state."""
+    filled.git("switch", "-q", "-c", "topic")
+    filled.observe(KEY)
+    filled.memory().consolidate()
+    readers = [
+        subprocess.Popen([sys.executable, "-c", READER, str(filled.root)], stderr=subprocess.PIPE, text=True) for _ in range(2)
+    ]
+
+    def read(_: int) -> int:
+        for path in index_files(filled):
+            path.unlink(missing_ok=True)
+        return indexed(filled)["pref:style-7=x"]
+
+    with ThreadPoolExecutor(4) as pool:
+        reading = pool.map(read, range(100))
+        for _ in range(5):
+            filled.observe("pref:style-7=x")
+            filled.memory().consolidate()
+        assert all(8 <= value <= 13 for value in reading)
+    said = [child.communicate(timeout=120)[1] for child in readers]
+    assert ([child.returncode for child in readers], said) == ([0, 0], ["", ""])
+    assert indexed(filled)["pref:style-7=x"] == 13
+    assert [path for path in (filled.root / ".git/instinct").iterdir() if path.name.endswith(".tmp")] == []
