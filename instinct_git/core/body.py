@@ -136,7 +136,8 @@ def _steps_of_notes(parts: dict[str, list[str]]) -> None:
     last = end = first
     for at in range(first + 1, until):
         line = page.lines[at]
-        if _numbered(page, at) or (line.strip() and line[0] in " \t"):
+        code = page.literal[at] and last == at - 1  # a fence that an item opened belongs to it to its end
+        if _numbered(page, at) or code or (line.strip() and line[0] in " \t"):
             last = at
         elif line.strip():
             break

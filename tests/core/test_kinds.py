@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import frontmatter
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from instinct_git import InstinctError
@@ -201,6 +201,7 @@ LINES = st.sampled_from(
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(LINES, max_size=16).map("\n".join))
+@example("1. b\n1. b\n  ```\n# A\n  ```")
 def test_whatever_the_body_the_skill_is_whole(text: str) -> None:
     made = skill(pattern(body=text), TALLY, 1, "a-name").text
     assert skill_problems(made, "a-name") == []
