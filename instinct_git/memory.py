@@ -18,12 +18,14 @@ from instinct_git.operations.workspace import Workspace
 from instinct_git.storage import files
 
 if TYPE_CHECKING:
+    from instinct_git.core.candidates import Candidate
     from instinct_git.core.pattern import Finding
     from instinct_git.core.report import Explanation, Stats
     from instinct_git.operations.batches import BatchResult
     from instinct_git.operations.diagnosing import Diagnosis
     from instinct_git.operations.learning import LearnResult
     from instinct_git.operations.observing import Draft, Observed
+    from instinct_git.operations.pooling import Answered
     from instinct_git.operations.proposing import Proposal
     from instinct_git.operations.reading import Pattern, Suggestions
     from instinct_git.operations.resolving import Resolved
@@ -156,6 +158,18 @@ class Memory:
             raise UnknownPattern(f"there is no pattern {key!r}", near(key, known))
         return observe(self._space, [Draft(key, source=source, note=why, kind="adjusted", extra={"n": by})])[0]
 
+    def remember(self, text: str, **options: Any) -> Candidate:
+        """Put something into the pool because a person says so; options are the fields of `Remembering`."""
+        from instinct_git.operations.pooling import Remembering, remember
+
+        return remember(self._space, Remembering(text, **options))
+
+    def feedback(self, key: str, answer: str, **options: Any) -> Answered:
+        """Count how a reuse went (succeeded, failed) or what a person said (confirmed, denied)."""
+        from instinct_git.operations.pooling import feedback
+
+        return feedback(self._space, key, answer, **options)
+
     def retire(self, key: str, *, commit: bool = True) -> str:
         """Say no to a pattern for good: it stays, silent. Returns the commit's id (empty without a commit)."""
         from instinct_git.operations.editing import retire
@@ -278,6 +292,12 @@ class Memory:
         from instinct_git.operations.reading import export_rules
 
         return export_rules(self._layers())
+
+    def candidates(self, *, ready: bool = False, archived: bool = False, kind: str | None = None) -> List[Candidate]:
+        """Return what may become durable knowledge, highest score first."""
+        from instinct_git.operations.pooling import candidates
+
+        return candidates(self._space, ready=ready, archived=archived, kind=kind)
 
     # -- promote -----------------------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ LEVELS = {"errors": 0, "core": 1, "bridges": 2, "storage": 2, "operations": 3, "
 DOORS = {
     "git": {"storage/git.py"},
     "mcp": {"faces/mcp_server.py"},
-    "typer": {"faces/cli.py", "faces/cli_batches.py", "faces/cli_options.py"},
+    "typer": {"faces/cli.py", "faces/cli_batches.py", "faces/cli_options.py", "faces/cli_pool.py"},
     "ruamel": {"core/document.py", "storage/config.py"},
     "frontmatter": {"core/document.py"},
     "yaml": {"core/document.py"},

@@ -234,6 +234,7 @@ class _Fold:
     # -- decay -------------------------------------------------------------------------------------------------------
 
     def _decay(self, tallies: dict[str, Tally]) -> dict[str, Tally]:
+        self._idle()
         limit = date.fromordinal(max(1, self.today.toordinal() - (self.days or 0))).isoformat()
         stale = [
             key
@@ -245,6 +246,14 @@ class _Fold:
             return tallies
         fading = {one.p: sorted([*self.book.groups[one.p], one], key=lambda e: position(e.id)) for one in new}
         return {**tallies, **{key: fold_one(members, self.policy) for key, members in fading.items()}}
+
+    def _idle(self) -> None:
+        """Book the idle stretches and expiries of candidates, each once (DESIGN section 5)."""
+        from instinct_git.core.candidates import due
+
+        for key, members in sorted(self.book.groups.items()):
+            if self._may_fade(key) and any(one.k == "candidate" for one in members):
+                self.booked += [one for one in due(key, members, self.today) if one.id not in self.book.everything]
 
     def _may_fade(self, key: str) -> bool:
         pattern = self.book.files.get(key)
@@ -335,6 +344,9 @@ class _Fold:
         decayed = sum(one.k == "decayed" for one in self.booked)
         if self.verb == "decay":
             parts.append(f"decay {_count(decayed, 'pattern')}" + (f", {len(self.faded)} gone" if self.faded else ""))
+        idle = len(self.booked) - sum(one.k in ("decayed", "faded") for one in self.booked)
+        if idle:
+            parts.append(f"{_count(idle, 'candidate')} idle")
         if not parts:
             parts.append(f"bring {_count(len(self.changes), 'file')} up to date")
         return "instinct: " + "; ".join(parts)

@@ -16,7 +16,7 @@ OBSERVATIONS = ".instinct/observations/"
 LEDGER = ".instinct/ledger/"
 MAX_LINE = 4096
 OPTIONAL = ("cat", "title", "desc", "meta", "n", "x", "to", "kind", "dims", "score", "why")
-TIME_DRIVEN = ("decay:", "idle:", "faded:")
+TIME_DRIVEN = ("decay:", "idle:", "faded:", "expired:")
 NONCE_CHARS = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford base32, lower case
 _KNOWN_KINDS = frozenset(KINDS)
 

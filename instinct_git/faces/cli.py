@@ -12,7 +12,7 @@ import typer
 
 from instinct_git import __version__
 from instinct_git.errors import InstinctError
-from instinct_git.faces import cli_batches, quick, render
+from instinct_git.faces import cli_batches, cli_pool, quick, render
 from instinct_git.faces.cli_options import (
     EXCHANGE,
     PROMOTE,
@@ -215,6 +215,7 @@ def _edited(verb: str, key: str, commit: str, as_json: bool) -> int:
 
 
 cli_batches.register(app)
+cli_pool.register(app)
 
 
 # --- read -----------------------------------------------------------------------------------------------------------

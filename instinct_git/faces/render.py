@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from instinct_git.core.candidates import Candidate
     from instinct_git.core.pattern import Finding
     from instinct_git.core.report import Explanation, Stats
     from instinct_git.operations.batches import BatchResult
@@ -220,6 +221,29 @@ def diagnosis_lines(found: Sequence[Diagnosis]) -> list[str]:
     for row, one in zip(table(rows), found, strict=True):
         lines += [row, *([f"         hint: {clean(one.hint)}"] if one.hint else [])]
     return lines
+
+
+def candidate(one: Candidate | None) -> dict[str, Any] | None:
+    """Return a candidate as plain data, its key first."""
+    from instinct_git.operations.pooling import as_json
+
+    return {"pattern": one.pattern, **(as_json(one) or {})} if one else None
+
+
+def candidate_lines(found: Sequence[Candidate]) -> list[str]:
+    """Return candidates as a table: key, score, status, kind, and how often it worked."""
+    return table(
+        [
+            (
+                one.pattern,
+                f"score={one.score:.2f}",
+                f"[{one.status}]",
+                one.kind,
+                f"worked {one.successes} x, failed {one.failures} x",
+            )
+            for one in found
+        ]
+    )
 
 
 def finding_lines(findings: Sequence[Finding]) -> list[str]:

@@ -130,9 +130,15 @@ def show(spaces: Sequence[Workspace], key: str) -> tuple[Pattern, str]:
         patterns = all_patterns(space)
         for one in patterns:
             if one.pattern == key:
-                return one, _body(space, one)
+                return one._replace(candidate=_candidate(space, key)), _body(space, one)
         known += [one.pattern for one in patterns]
     raise UnknownPattern(f"there is no pattern {key!r}", near(key, known))
+
+
+def _candidate(space: Workspace, key: str) -> Mapping[str, Any] | None:
+    from instinct_git.operations.pooling import as_json, candidate_of
+
+    return as_json(candidate_of(space.read()[0], key))
 
 
 def _body(space: Workspace, pattern: Pattern) -> str:
@@ -245,8 +251,18 @@ def explain(space: Workspace, key: str) -> Any:
         stands_for, file.confidence if file else 0, offset, live, file.level if file else LEVELS[0],
         report.explain_lines(steps, offset, policy, where), report.missing_words(live, policy),
         tuple(sorted(one.id for one in book.everything if one.id in gone and stands_for == one.p)),
-        (f"counted as {stands_for} (alias)",) if stands_for != key else (),
+        ((f"counted as {stands_for} (alias)",) if stands_for != key else ()) + _score_words(book, stands_for),
     )  # fmt: skip
+
+
+def _score_words(book: Any, key: str) -> tuple[str, ...]:
+    """Say, line by line, why a candidate's score is what it is."""
+    from instinct_git.operations.pooling import candidate_of
+
+    found = candidate_of(book, key)
+    return (
+        () if found is None else (f"candidate: {found.kind}, score {found.score:.2f}, {found.status}", *found.reasons)
+    )
 
 
 def history(space: Workspace, key: str, limit: int = 0) -> list[Any]:
