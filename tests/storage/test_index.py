@@ -21,7 +21,9 @@ BROKEN = "pref:broken=yes"
 
 def index_files(project: Project) -> list[Path]:
     """Every index file of the clone and its worktrees."""
-    return sorted(path for path in (project.root / ".git").rglob("index-*") if path.parent.name == "instinct")
+    # os.walk passes over folders that vanish meanwhile; rglob does not.
+    found = [Path(folder, name) for folder, _, names in os.walk(project.root / ".git") for name in names]
+    return sorted(path for path in found if path.name.startswith("index-") and path.parent.name == "instinct")
 
 
 def indexed(project: Project) -> dict[str, int]:
