@@ -108,7 +108,7 @@ def demo(
     """Run the whole loop in a throw-away repository: learn, consolidate, suggest, propose."""
     from instinct_git.faces.demo import run_demo
 
-    return run_demo(keep=keep)
+    return run_demo(run, keep=keep)
 
 
 @app.command(rich_help_panel=SETUP)

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
@@ -19,12 +19,16 @@ SEQUENCE = "seq:test->edit->test->commit"
 REPLY_SECONDS = 30.0
 
 
-def run_demo(*, keep: bool = False) -> int:
-    """Run the demo; return 0 when every step worked."""
+Verb = Callable[[list[str]], int]
+"""The command line: takes arguments, prints, returns the exit code."""
+
+
+def run_demo(verb: Verb, *, keep: bool = False) -> int:
+    """Run the demo with the command line it is given; return 0 when every step worked."""
     base = Path(tempfile.mkdtemp(prefix="instinct-demo-"))
     try:
         with _inside(base / "web-shop", base / "home"):
-            code = _steps(base)
+            code = _steps(base, verb)
     finally:
         if not keep:
             shutil.rmtree(base, ignore_errors=True)
@@ -56,7 +60,7 @@ def _inside(project: Path, home: Path) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _steps(base: Path) -> int:
+def _steps(base: Path, verb: Verb) -> int:
     transcript = base / "session.jsonl"
     transcript.write_bytes(resources.files("instinct_git").joinpath("data/demo-transcript.jsonl").read_bytes())
     _say("A project in git, as it might be yours")
@@ -65,24 +69,24 @@ def _steps(base: Path) -> int:
     _git("add", "README.md")
     _git("commit", "-q", "-m", "chore: start")
     _say("Start a memory: it touches nothing but .instinct/")
-    code = _instinct("init")
+    code = _instinct(verb, "init")
     _say("Learn from what an agent has done (its transcript; no model, no tokens)")
-    code |= _instinct("learn", str(transcript), shown=["learn", "session.jsonl"])
+    code |= _instinct(verb, "learn", str(transcript), shown=["learn", "session.jsonl"])
     _say("Other agents and people see the same thing")
     for source in ("cursor", "codex"):
-        code |= _instinct("observe", SEQUENCE, "--source", source)
+        code |= _instinct(verb, "observe", SEQUENCE, "--source", source)
     _say("Fold the evidence into patterns: one commit")
-    code |= _instinct("consolidate")
+    code |= _instinct(verb, "consolidate")
     _git("log", "-1", "--format=%h %s%n%n%b", shown=True)
     _say("What the next session is told")
-    code |= _instinct("suggest")
+    code |= _instinct(verb, "suggest")
     _say("The same, as an agent asks for it over MCP")
     print(_ask_over_mcp())
     _say("Why? Every number can be explained and recomputed")
-    code |= _instinct("explain", SEQUENCE)
-    code |= _instinct("check")
+    code |= _instinct(verb, "explain", SEQUENCE)
+    code |= _instinct(verb, "check")
     _say("Propose it as a skill: a branch for review; your tree, index and HEAD do not move")
-    code |= _instinct("propose", SEQUENCE)
+    code |= _instinct(verb, "propose", SEQUENCE)
     _git("diff", "--stat", "main...instinct/skill/test-edit-test-commit", shown=True)
     _git("show", "--format=", "instinct/skill/test-edit-test-commit", "--", "skills", shown=True)
     _git("status", "--short", "--branch", shown=True)
@@ -94,11 +98,9 @@ def _say(text: str) -> None:
     print(f"\n## {text}\n", flush=True)
 
 
-def _instinct(*arguments: str, shown: list[str] | None = None) -> int:
-    from instinct_git.faces import cli
-
+def _instinct(verb: Verb, *arguments: str, shown: list[str] | None = None) -> int:
     print(f"$ instinct {' '.join(_quoted(word) for word in shown or arguments)}", flush=True)
-    return cli.run(list(arguments))
+    return verb(list(arguments))
 
 
 def _quoted(word: str) -> str:
