@@ -168,7 +168,9 @@ class _Recipe:
         Unless it must be `sure`, the oldest one stands for it (a post-commit hook may have changed the index).
         """
         span = f"{expected}..HEAD" if expected else "HEAD"
-        out = self.repository.ask("log", "--first-parent", "--reverse", "--no-show-signature", "--format=%H %T %P", span).text
+        out = self.repository.ask(
+            "log", "--first-parent", "--reverse", "--no-show-signature", "--format=%H %T %P", span
+        ).text
         rows = [line.split() for line in out.splitlines()]
         if not rows:
             return None
@@ -231,9 +233,12 @@ def _commit_failed(result: Result) -> GitFailed:
     if "gpg failed to sign" in words or "failed to write commit object" in words:
         return GitFailed(f"git could not sign the commit: {words}", "mend the signing set-up; nothing was changed")
     if "tell me who you are" in words.lower() or "unable to auto-detect" in words:
-        return GitFailed(f"git does not know who you are: {last_line(words)}", "set user.name and user.email; nothing was changed")
+        return GitFailed(
+            f"git does not know who you are: {last_line(words)}", "set user.name and user.email; nothing was changed"
+        )
     return GitFailed(
-        f"git commit was refused: {words}", "a hook may have said no; nothing was changed, the evidence waits for the next run"
+        f"git commit was refused: {words}",
+        "a hook may have said no; nothing was changed, the evidence waits for the next run",
     )
 
 

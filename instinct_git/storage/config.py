@@ -175,7 +175,9 @@ def _checked(name: str, value: Any, path: str, where: str) -> Any:
     if setting.choices and value not in setting.choices:
         raise InvalidDocument(f"{path}: {name} is {value!r}", "allowed: " + ", ".join(setting.choices))
     if name == "version" and value != 1:
-        raise InvalidDocument(f"{path}: version {value} of the format is newer than this program", "update instinct-git")
+        raise InvalidDocument(
+            f"{path}: version {value} of the format is newer than this program", "update instinct-git"
+        )
     return value
 
 

@@ -56,20 +56,29 @@ def operation(repository: Repository) -> Operation:
 def unmerged(repository: Repository) -> tuple[dict[str, Unmerged], list[str]]:
     """Return ({memory path below .instinct: its stages}, the other paths in conflict, from the working tree's top)."""
     stages: dict[str, list[tuple[str, str] | None]] = {}
-    for entry in repository.ask("ls-files", "-u", "-z", "--full-name").out.decode("utf-8", "surrogateescape").split("\0"):
+    for entry in (
+        repository.ask("ls-files", "-u", "-z", "--full-name").out.decode("utf-8", "surrogateescape").split("\0")
+    ):
         meta, found, path = entry.partition("\t")
         if found:
             mode, blob, stage = meta.split(" ")
             stages.setdefault(path, [None, None, None])[int(stage) - 1] = mode, blob
     inside = repository.inside(".instinct/")
-    ours = {path.removeprefix(repository.prefix): Unmerged(*three) for path, three in sorted(stages.items()) if path.startswith(inside)}
+    ours = {
+        path.removeprefix(repository.prefix): Unmerged(*three)
+        for path, three in sorted(stages.items())
+        if path.startswith(inside)
+    }
     return ours, sorted(path for path in stages if not path.startswith(inside))
 
 
 def versions(repository: Repository, conflicts: Mapping[str, Unmerged]) -> dict[str, Versions]:
     """Return the contents of the stages."""
     blobs = repository.blobs(one[1] for stages in conflicts.values() for one in stages if one is not None)
-    return {path: Versions(*(None if one is None else blobs[one[1]] for one in stages)) for path, stages in conflicts.items()}
+    return {
+        path: Versions(*(None if one is None else blobs[one[1]] for one in stages))
+        for path, stages in conflicts.items()
+    }
 
 
 def as_committed(repository: Repository, conflicts: Mapping[str, Unmerged], other: str) -> dict[str, Versions]:
@@ -81,7 +90,11 @@ def as_committed(repository: Repository, conflicts: Mapping[str, Unmerged], othe
     found = versions(repository, conflicts)
     for side, commit in (("ours", repository.head()), ("theirs", other)):
         known = repository.files_at(commit, ".instinct") if commit else {}
-        wanted = {path: known[path] for path, stages in conflicts.items() if getattr(stages, side) is not None and path in known}
+        wanted = {
+            path: known[path]
+            for path, stages in conflicts.items()
+            if getattr(stages, side) is not None and path in known
+        }
         blobs = repository.blobs(wanted.values())
         for path, blob in wanted.items():
             found[path] = found[path]._replace(**{side: blobs[blob]})
@@ -109,7 +122,9 @@ def read(repository: Repository, path: str) -> bytes | None:
     return file.read_bytes() if file.is_file() else None
 
 
-def settle(repository: Repository, contents: Mapping[str, bytes | None], new: Mapping[str, bytes], marked: Mapping[str, bytes]) -> None:
+def settle(
+    repository: Repository, contents: Mapping[str, bytes | None], new: Mapping[str, bytes], marked: Mapping[str, bytes]
+) -> None:
     """Write settled files and stage exactly them; write files that still have conflict markers and stage them not.
 
     `new` holds containers that nobody has yet; when git cannot stage them they are taken back.

@@ -237,7 +237,8 @@ class Repository:
             raise failed("rev-parse", probe)
         if probe.text != "true":
             raise RepositoryBusy(
-                f"{self.top} is a bare repository: it has no working tree", "run this in a clone or a linked worktree of it"
+                f"{self.top} is a bare repository: it has no working tree",
+                "run this in a clone or a linked worktree of it",
             )
         if self._is_hook_of_an_open_commit():
             raise RepositoryBusy("a git commit is running (this is one of its hooks)", f"run it afterwards; {later}")
@@ -269,7 +270,9 @@ class Repository:
             return True
         if not index.exists():
             return False  # a partial commit's index, which is gone when the commit is made
-        return not self.head() or bool(self.ask("diff-index", "--cached", "--quiet", "HEAD", env={"GIT_INDEX_FILE": str(index)}).code)
+        return not self.head() or bool(
+            self.ask("diff-index", "--cached", "--quiet", "HEAD", env={"GIT_INDEX_FILE": str(index)}).code
+        )
 
     def refuse_without_identity(self) -> None:
         """Raise GitFailed when git does not know who commits. An identity is never invented."""
@@ -323,7 +326,12 @@ def author_variables() -> dict[str, str]:
     if match is None:
         return {}
     name, email = match.groups()
-    return {"GIT_AUTHOR_NAME": name, "GIT_AUTHOR_EMAIL": email, "GIT_COMMITTER_NAME": name, "GIT_COMMITTER_EMAIL": email}
+    return {
+        "GIT_AUTHOR_NAME": name,
+        "GIT_AUTHOR_EMAIL": email,
+        "GIT_COMMITTER_NAME": name,
+        "GIT_COMMITTER_EMAIL": email,
+    }
 
 
 def last_line(text: str) -> str:

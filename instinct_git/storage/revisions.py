@@ -74,9 +74,7 @@ def _revision(header: str) -> Revision:
 
 def contents(repository: Repository, commits: Iterable[Changed]) -> dict[str, bytes]:
     """Return {blob id: content} of everything that these commits wrote and `check` reads."""
-    return repository.blobs(
-        blob for one in commits for path, blob in one.blobs.items() if blob and _is_read(path)
-    )
+    return repository.blobs(blob for one in commits for path, blob in one.blobs.items() if blob and _is_read(path))
 
 
 def _is_read(path: str) -> bool:
@@ -116,4 +114,3 @@ def settings_of(text: bytes | None) -> config.Config:
         given = {}
     set_in = {name: CONFIG for name, value in given.items() if name in values and type(value) is type(values[name])}
     return config.Config({**values, **{name: given[name] for name in set_in}}, set_in)
-

@@ -46,7 +46,9 @@ def pattern_paths(root: Path) -> list[str]:
     found = []
     for folder, _, names in os.walk(base):
         inside = os.path.relpath(folder, root).replace(os.sep, "/")
-        found += [f"{inside}/{name}" for name in names if name.endswith(".md") and name[0] != "." and name != "README.md"]
+        found += [
+            f"{inside}/{name}" for name in names if name.endswith(".md") and name[0] != "." and name != "README.md"
+        ]
     return sorted(found)
 
 
@@ -60,7 +62,9 @@ def batch_lock(place: Place, seconds: float = LOCK_SECONDS) -> Iterator[None]:
     from filelock import FileLock, Timeout
 
     if os.environ.get(COMMITTING) == str(place.common_dir):
-        raise RepositoryBusy("a batch is being committed (this is one of its hooks)", "nothing to do: it takes all evidence")
+        raise RepositoryBusy(
+            "a batch is being committed (this is one of its hooks)", "nothing to do: it takes all evidence"
+        )
     try:
         place.state_dir.mkdir(parents=True, exist_ok=True)
         lock = FileLock(place.state_dir / "batch.lock")
@@ -117,7 +121,11 @@ def prepare(place: Place, batch: Batch, scaffolding: Iterable[str], repository: 
     if repository is not None:
         head = repository.head()
         known = repository.files_at(head, ".instinct") if head else {}
-        left = [*scaffolding, *files.container_paths(place.root, OBSERVATIONS), *files.container_paths(place.root, LEDGER)]
+        left = [
+            *scaffolding,
+            *files.container_paths(place.root, OBSERVATIONS),
+            *files.container_paths(place.root, LEDGER),
+        ]
         for path in [one for one in left if one not in known] + _journal(place):
             file = place.root / path
             contents[path] = file.read_bytes() if file.is_file() else None
@@ -351,7 +359,9 @@ def _forget(folder: Path, paths: Iterable[Path]) -> None:
 
 def _ids_at(repository: Repository, commit: str) -> set[str]:
     listed = repository.files_at(commit, ".instinct")
-    blobs = [blob for path, blob in listed.items() if path.startswith((OBSERVATIONS, LEDGER)) and path.endswith(".jsonl")]
+    blobs = [
+        blob for path, blob in listed.items() if path.startswith((OBSERVATIONS, LEDGER)) and path.endswith(".jsonl")
+    ]
     return {one.id for data in repository.blobs(blobs).values() for one in parse_container(data)[0]}
 
 

@@ -33,7 +33,9 @@ def test_the_demo_can_keep_its_repository(tmp_path: Path) -> None:
     assert git(base / "web-shop", "branch", "--list", "instinct/*").strip() == "instinct/skill/test-edit-test-commit"
 
 
-def test_the_demo_needs_no_identity_and_ignores_a_users_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_demo_needs_no_identity_and_ignores_a_users_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     broken = tmp_path / "gitconfig"
     broken.write_text("[commit]\n\tgpgsign = true\n[gpg]\n\tprogram = /bin/false\n", encoding="utf-8")
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(broken))

@@ -43,7 +43,9 @@ def user_commits(project: Project, busy: list[subprocess.Popen[str]]) -> int:
         project.write(name, f"{made}\n")
         while subprocess.run(["git", "add", name], cwd=project.root, capture_output=True).returncode:
             pass
-        while subprocess.run(["git", "commit", "-q", "-m", f"user {made}"], cwd=project.root, capture_output=True).returncode:
+        while subprocess.run(
+            ["git", "commit", "-q", "-m", f"user {made}"], cwd=project.root, capture_output=True
+        ).returncode:
             # our commit may have come first with the file already in it: never, since it holds our paths alone
             assert name not in project.git("ls-tree", "-r", "--name-only", "HEAD").split("\n")
         made += 1
@@ -89,7 +91,9 @@ def worktrees(project: Project, number: int, rounds: int) -> None:
     for tree in trees:
         assert tree.status() == ""
     for tree in trees:
-        merged = git(project.root, "merge", "-q", "--no-edit", "-X", "ours", tree.git("branch", "--show-current"), check=False)
+        merged = git(
+            project.root, "merge", "-q", "--no-edit", "-X", "ours", tree.git("branch", "--show-current"), check=False
+        )
         assert "CONFLICT" not in merged
     project.memory().consolidate()
     assert project.confidence("note:shared") == number * rounds
@@ -149,10 +153,17 @@ def test_a_commit_that_lands_before_ours_is_not_undone(project: Project, monkeyp
     assert project.errors() == []
 
 
-def test_a_commit_that_lands_after_ours_is_not_taken_for_ours(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_commit_that_lands_after_ours_is_not_taken_for_ours(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Somebody commits right on top of ours, from an index without our files: both are in the end, in order."""
     project.observe(times=2)
-    landing(project, monkeypatch, lambda: (project.write("work", "mine\n"), project.commit("user's work", "work")), when="after")
+    landing(
+        project,
+        monkeypatch,
+        lambda: (project.write("work", "mine\n"), project.commit("user's work", "work")),
+        when="after",
+    )
     project.memory().consolidate()
     subjects = project.git("log", "--format=%s").split("\n")
     assert subjects[0].startswith("instinct: ")
@@ -171,12 +182,12 @@ def test_commits_before_and_after_ours(project: Project, monkeypatch: pytest.Mon
 
     def run(folder: Path, args: list[str], **options: object) -> object:
         ours = args[0] == "commit"
-        for name in ([next(rounds, "")] if ours else []):
+        for name in [next(rounds, "")] if ours else []:
             if name:
                 project.write(name, f"{name}\n")
                 project.commit(name, name)
         result = original(folder, args, **options)  # type: ignore[arg-type]
-        for name in ([next(rounds, "")] if ours else []):
+        for name in [next(rounds, "")] if ours else []:
             if name:
                 project.write(name, f"{name}\n")
                 project.commit(name, name)

@@ -36,7 +36,10 @@ def refused(project: Project, says: str, kind: type[InstinctError] = RepositoryB
     assert says in caught.value.message
     assert caught.value.hint
     assert everything(project) == before
-    assert not list((project.root / ".git").glob("**/*.lock")) or (project.root / ".git" / "instinct" / "batch.lock").exists()
+    assert (
+        not list((project.root / ".git").glob("**/*.lock"))
+        or (project.root / ".git" / "instinct" / "batch.lock").exists()
+    )
     return caught.value
 
 
@@ -231,7 +234,9 @@ def test_signing_hangs(project: Project, monkeypatch: pytest.MonkeyPatch, script
     accepted(project, expected=1)
 
 
-def test_post_commit_hook_that_hangs_does_not_undo_the_commit(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_post_commit_hook_that_hangs_does_not_undo_the_commit(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """After the commit is made a hanging hook is stopped, and the batch is what it is: committed."""
     monkeypatch.setattr(storage_git, "COMMIT_SECONDS", 1.5)
     project.observe(times=2)

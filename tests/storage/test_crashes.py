@@ -20,7 +20,7 @@ OLD, NEW, GONE, OTHER = "fix:old", "pref:new=yes", "note:gone", "combo:a+b"
 
 # Reads `<verb> <step> <folder>` lines; for each, a fork of itself runs that batch and dies as by kill -9 right before
 # its step-th step (a write: half-way through it). Answers with the fork's exit status: 9, or 0 when it came to its end.
-DRIVER = '''
+DRIVER = """
 import os, sys
 from datetime import datetime
 from pathlib import Path
@@ -80,7 +80,7 @@ for line in sys.stdin:
             os._exit(1)
         os._exit(0)
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
-'''
+"""
 
 
 class Driver:

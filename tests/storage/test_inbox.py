@@ -211,7 +211,10 @@ def test_observe_falls_back_to_the_users_home_when_git_is_read_only(
 
 def test_without_a_home_either_the_tree_takes_it_without_time_and_note(project: Project) -> None:
     project.memory().record()
-    blockers = [in_the_way(project.root / ".git/instinct/inbox"), in_the_way(Path(os.environ["INSTINCT_HOME"]) / "inbox")]
+    blockers = [
+        in_the_way(project.root / ".git/instinct/inbox"),
+        in_the_way(Path(os.environ["INSTINCT_HOME"]) / "inbox"),
+    ]
     project.observe(session="s1", context="web", note="not for the others")
     (one,) = project.tree_evidence()
     assert (one.note, one.ctx, one.at) == ("", "web", f"{one.id[:4]}-{one.id[4:6]}-{one.id[6:8]}")
@@ -242,7 +245,9 @@ def test_when_no_folder_can_be_written_the_error_names_each_and_nothing_is_left(
     assert len(waiting(project.root)) == 1
 
 
-def test_what_went_to_the_home_is_found_after_a_remote_was_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_went_to_the_home_is_found_after_a_remote_was_added(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The project id changes from the path's to the remote's; nobody may have noted the first one."""
     project = Project.new(tmp_path / "bare-bones")
     project.memory().init()
@@ -372,7 +377,9 @@ def test_observe_and_suggest_start_no_git_and_import_nothing_heavy(
         project.memory().consolidate()
         project.memory().suggest()
     marker = request.getfixturevalue("marked_git")
-    done = subprocess.run([sys.executable, "-c", SPY, *verb], cwd=project.root, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", SPY, *verb], cwd=project.root, capture_output=True, text=True, timeout=60
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1].strip() == "imported:"
     assert not marker.exists()

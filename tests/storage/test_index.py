@@ -150,7 +150,9 @@ def test_two_worktrees_do_not_share_it(filled: Project) -> None:
     for _ in range(2):
         assert indexed(side)["pref:style-7=x"] == 10
         assert indexed(filled)["pref:style-7=x"] == 8
-    roots = {saved_rows(path)["root"] for path in [*index_files(filled), *(filled.root / ".git/worktrees").rglob("index-*")]}
+    roots = {
+        saved_rows(path)["root"] for path in [*index_files(filled), *(filled.root / ".git/worktrees").rglob("index-*")]
+    }
     assert roots == {str(filled.root), str(side.root)}
 
 
@@ -182,7 +184,9 @@ def test_a_change_by_hand_shows_at_once_even_with_the_same_size_and_the_old_time
     assert "Style X" in [one.title for one in filled.memory().suggest()]
 
 
-def test_a_file_that_changed_in_the_moment_it_was_read_is_not_trusted(filled: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_changed_in_the_moment_it_was_read_is_not_trusted(
+    filled: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A clock that stamps coarsely could give two contents one time; so what is young is read again."""
     monkeypatch.setattr(index, "RACY_NS", 3600 * 10**9)
     indexed(filled)
@@ -202,7 +206,9 @@ def test_a_file_that_cannot_be_read_breaks_no_other_and_is_read_once_mended(fill
     assert indexed(filled)["pref:style-4=x"] == 5
 
 
-def test_a_file_that_vanishes_while_it_is_listed_or_read_is_no_finding(filled: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_vanishes_while_it_is_listed_or_read_is_no_finding(
+    filled: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = filled.root / str(filled.memory().show("pref:style-4=x").path)
     real = index._parsed
 
@@ -236,7 +242,8 @@ def test_concurrent_readers_and_writers(filled: Project) -> None:
     filled.observe(KEY)
     filled.memory().consolidate()
     readers = [
-        subprocess.Popen([sys.executable, "-c", READER, str(filled.root)], stderr=subprocess.PIPE, text=True) for _ in range(2)
+        subprocess.Popen([sys.executable, "-c", READER, str(filled.root)], stderr=subprocess.PIPE, text=True)
+        for _ in range(2)
     ]
 
     def read(_: int) -> int:

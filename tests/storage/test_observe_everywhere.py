@@ -160,7 +160,9 @@ def test_read_only_git_and_home_fall_back_to_the_tree(
     assert (one.p, one.note, len(one.at)) == (KEY, "", 10)
 
 
-def test_nothing_writable_is_an_error_in_two_lines(project: Project, sealed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_writable_is_an_error_in_two_lines(
+    project: Project, sealed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """When no folder can be written the error names each and says what to do; no file is left behind."""
     refuse(monkeypatch, project.root, sealed)
     with pytest.raises(InstinctError) as caught:
@@ -246,7 +248,9 @@ HEAVY = ("git", "mcp", "yaml", "ruamel", "typer", "frontmatter", "filelock", "su
 
 
 @pytest.mark.parametrize("arguments", [("observe", KEY, "--session", "s"), ("observe", KEY, "--json"), ("suggest",)])
-def test_observe_and_suggest_start_no_process_and_import_nothing_heavy(project: Project, arguments: tuple[str, ...]) -> None:
+def test_observe_and_suggest_start_no_process_and_import_nothing_heavy(
+    project: Project, arguments: tuple[str, ...]
+) -> None:
     """The two verbs that agents call hundreds of times a day load neither git nor a framework and start no process."""
     project.observe(times=6)
     project.memory().consolidate()

@@ -53,7 +53,9 @@ def measured(root: Path, verb: str) -> dict[str, object]:
     done = subprocess.run([sys.executable, "-c", MEASURE, str(root), verb], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     figures = dict(json.loads(done.stdout))
-    print(f"{verb}: {figures['seconds']:.1f} s ({figures['cpu']:.1f} s of processor time), peak {figures['peak'] / 2**20:.0f} MiB, {figures['said']}")
+    print(
+        f"{verb}: {figures['seconds']:.1f} s ({figures['cpu']:.1f} s of processor time), peak {figures['peak'] / 2**20:.0f} MiB, {figures['said']}"
+    )
     return figures
 
 

@@ -83,7 +83,9 @@ def append_after_gc(project: Project) -> None:
     [append_after_commit, append_after_branch_switch_same_session, append_after_stash, append_after_clean,
      append_after_amend, append_after_reset, append_after_rebase, append_after_gc],
 )  # fmt: skip
-def test_what_waits_survives_whatever_git_does_to_the_tree(started: Project, happens: Callable[[Project], None]) -> None:
+def test_what_waits_survives_whatever_git_does_to_the_tree(
+    started: Project, happens: Callable[[Project], None]
+) -> None:
     contents = {path: path.read_bytes() for path in (started.root / ".instinct").rglob("*.jsonl")}
     started.observe(session="one")
     happens(started)
