@@ -141,7 +141,16 @@ def observe(key: str, *, category: str | None = None, source: str = "", session:
         print(f"observed {one.pattern}{live}{silent}")
     if memory.fell_back and not global_:
         _say_where(memory)
+    if any(one.live is None for one in done):
+        _say_what_is_wrong(memory)
     return 0
+
+
+def _say_what_is_wrong(memory: Memory) -> None:
+    try:
+        memory.config()
+    except InstinctError as problem:
+        print(f"# counted, but nothing else will work: {problem.message}; {problem.hint}", file=sys.stderr)
 
 
 def _say_where(memory: Memory) -> None:

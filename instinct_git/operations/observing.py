@@ -122,7 +122,11 @@ def put(space: Workspace, evidence: Iterable[Evidence]) -> list[Evidence]:
         from instinct_git.operations.setup import scaffold
 
         scaffold(space.place, "anywhere", "A memory of your own: one author.")
-    written, _ = inbox.put(space.place, evidence, space.day(), tree=space.config()["inbox"] == "tree")
+    try:
+        tree = space.config()["inbox"] == "tree"
+    except InvalidDocument:
+        tree = False  # observing always works (law 7); every other verb names what is wrong with the config
+    written, _ = inbox.put(space.place, evidence, space.day(), tree=tree)
     return written
 
 
@@ -132,7 +136,10 @@ def live_values(space: Workspace, keys: Iterable[str]) -> dict[str, tuple[int | 
     Only lines that name one of the keys are parsed.
     """
     wanted = list(dict.fromkeys(keys))
-    place, policy = space.place, space.config().policy
+    try:
+        place, policy = space.place, space.config().policy
+    except InvalidDocument:
+        return dict.fromkeys(wanted, (None, "active"))
     paths = [place.root / p for b in (OBSERVATIONS, LEDGER) for p in container_paths(place.root, b)]
     paths += inbox.inbox_files(place)
     if len(paths) > LIVE_FILES:

@@ -293,3 +293,15 @@ def test_inbox_survives_clean_stash_and_worktree_removal(project: Project) -> No
     project.git("checkout", "-q", "-f", "main")
     project.memory().consolidate()
     assert project.confidence() == 2
+
+
+@pytest.mark.parametrize("text", ["nope: 1\n", "version: 2\n", "{broken\n", "levels: 3\n", "\x00"])
+def test_a_broken_config_does_not_stop_observing(project: Project, text: str) -> None:
+    """The evidence is kept without a live value; every other verb names what is wrong."""
+    before = project.read(".instinct/config.yaml")
+    project.write(".instinct/config.yaml", text)
+    assert project.memory().observe(KEY).live is None
+    with pytest.raises(InstinctError):
+        project.memory().suggest()
+    project.write(".instinct/config.yaml", before)
+    assert project.memory().consolidate().folded == 1
