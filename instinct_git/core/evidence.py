@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -16,6 +16,9 @@ OBSERVATIONS = ".instinct/observations/"
 LEDGER = ".instinct/ledger/"
 MAX_LINE = 4096
 OPTIONAL = ("cat", "title", "desc", "meta", "n", "x", "to", "kind", "dims", "score", "why")
+_OPTIONAL = frozenset(OPTIONAL)
+_BLANKS = " \t\r"
+_decode = json.JSONDecoder().raw_decode  # json.loads looks up its arguments for every line
 TIME_DRIVEN = ("decay:", "idle:", "faded:", "expired:")
 NONCE_CHARS = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford base32, lower case
 _KNOWN_KINDS = frozenset(KINDS)
@@ -93,16 +96,6 @@ def _check_key(text: str) -> None:
         raise ValueError("the key is not NFC and trimmed")
 
 
-def _extra(record: Mapping[str, Any]) -> Mapping[str, Any]:
-    found = {name: record[name] for name in OPTIONAL if name in record}
-    return found or NOTHING
-
-
-def _text(record: Mapping[str, Any], name: str) -> str:
-    value = record.get(name, "")
-    return value if isinstance(value, str) else str(value)
-
-
 def canonical(evidence: Evidence) -> str:
     """Return the payload as canonical JSON: what two containers must agree on (time of day and note left out)."""
     payload = {"p": evidence.p, "k": evidence.k, "by": evidence.by, "s": evidence.s, "ctx": evidence.ctx}
@@ -135,7 +128,9 @@ def parse_line(line: str) -> list[Evidence]:
 
     Raises ValueError with the reason for a line that is neither.
     """
-    record = json.loads(line)
+    record, end = _decode(line.strip(_BLANKS))
+    if end < len(line.strip(_BLANKS)):
+        raise ValueError("there is more on the line than one JSON object")
     if not isinstance(record, dict):
         raise ValueError("not a JSON object")
     if record.get("v") != VERSION:
@@ -151,8 +146,12 @@ def parse_line(line: str) -> list[Evidence]:
     ids = record.get("ids", [record.get("id")])
     if not isinstance(ids, list) or not ids or not all(_valid_id(one) for one in ids):
         raise ValueError("id or ids is missing or malformed")
-    by, session, context = _text(record, "by"), _text(record, "s"), _text(record, "ctx")
-    at, note, extra = _text(record, "at"), _text(record, "note"), _extra(record)
+    get = record.get
+    texts: tuple[Any, ...] = (get("at", ""), get("by", ""), get("s", ""), get("ctx", ""), get("note", ""))
+    if any(type(text) is not str for text in texts):
+        texts = tuple(text if isinstance(text, str) else str(text) for text in texts)
+    at, by, session, context, note = texts
+    extra = NOTHING if _OPTIONAL.isdisjoint(record) else {name: record[name] for name in OPTIONAL if name in record}
     if not isinstance(extra.get("n", 0), int):
         raise ValueError("n is not an integer")
     return [Evidence(one, key, kind, at, by, session, context, note, extra) for one in ids]
