@@ -28,6 +28,7 @@ QUIET = {"GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "true", "SSH_ASKPASS_REQUIRE"
 TIMED_OUT = "git did not end within its time limit"
 COMMIT_SECONDS = 120.0
 READ_SECONDS = 60.0
+ARGUMENTS = 500  # commit ids on one command line: 20 kB
 LOCK_SECONDS = 10.0
 _OPERATIONS = {
     "MERGE_HEAD": "a merge", "CHERRY_PICK_HEAD": "a cherry-pick", "REVERT_HEAD": "a revert",
@@ -219,10 +220,18 @@ class Repository:
         out = self.ask(*args, *(self.inside(path) for path in paths)).text
         return [Commit(*line.split("\0", 3)) for line in out.splitlines() if line.count("\0") == 3]
 
-    def holds(self, commit: str) -> bool:
-        """True when some branch, tag or remote-tracking branch still contains the commit."""
-        result = self.ask("for-each-ref", "--count=1", f"--contains={commit}", "--format=%(refname)")
-        return result.code == 0 and bool(result.text)
+    def held(self, commits: Iterable[str]) -> set[str]:
+        """Return those commits that some branch, tag or remote-tracking branch still contains, in one question."""
+        wanted = sorted({commit for commit in commits if commit})
+        there = self.ask("cat-file", "--batch-check", stdin="".join(f"{one}\n" for one in wanted).encode("ascii")).text
+        known = [line.split()[0] for line in there.splitlines() if " commit " in line]
+        found: set[str] = set()
+        for at in range(0, len(known), ARGUMENTS):
+            some = known[at : at + ARGUMENTS]
+            result = self.ask("rev-list", *some, "--not", "--branches", "--tags", "--remotes")
+            if result.code == 0:
+                found |= set(some) - set(result.text.split())
+        return found
 
     # -- may we commit? ----------------------------------------------------------------------------------------------
 

@@ -305,6 +305,8 @@ def settle_recorded(place: Place, repository: Repository, default_revision: str)
     tip = repository.commit_of(default_revision)
     at_default = _ids_at(repository, tip) if tip else set()
     here: set[str] | None = None
+    shas = {folder: _commit_of(folder) for folder in kept}
+    held = repository.held(shas.values())
     back = 0
     for folder, paths in kept.items():
         ids = {one.id for path in paths for one in parse_container(path.read_bytes())[0]}
@@ -312,13 +314,9 @@ def settle_recorded(place: Place, repository: Repository, default_revision: str)
             _keep_notes(place, paths)
             _forget(folder, paths)
             continue
-        try:
-            sha = (folder / "commit").read_text(encoding="ascii").strip()
-        except OSError:
-            sha = ""
         if here is None:
             here = _ids_here(place)
-        if ids <= here or (sha and repository.holds(sha)):
+        if ids <= here or shas[folder] in held:
             continue
         for path in paths:
             target = place.inboxes[0] / path.name
@@ -330,6 +328,13 @@ def settle_recorded(place: Place, repository: Repository, default_revision: str)
             back += 1
         _forget(folder, [])
     return back
+
+
+def _commit_of(folder: Path) -> str:
+    try:
+        return (folder / "commit").read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        return ""
 
 
 def _keep_notes(place: Place, paths: Iterable[Path]) -> None:
