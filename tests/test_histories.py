@@ -294,13 +294,14 @@ def test_a_random_history_loses_nothing_counts_once_and_is_exact(
 
 @pytest.mark.slow
 @pytest.mark.skipif(not LONG, reason="INSTINCT_HISTORIES says how many")
-def test_many_long_random_histories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    failed = []
-    for seed in range(1000, 1000 + LONG):
+@pytest.mark.parametrize("part", range(10))
+def test_many_long_random_histories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: int) -> None:
+    """Ten parts, so that several processes can share the run (`-n auto`)."""
+    failed, seeds = [], range(1000 + part, 1000 + LONG, 10)
+    for seed in seeds:
         try:
             run(tmp_path / str(seed), monkeypatch, seed, drawn(seed, 60))
         except AssertionError as problem:
             failed.append(f"{problem}")
-        if seed % 10 == 9 or seed == 999 + LONG:
-            print(f"histories {seed - 999} exact {seed - 999 - len(failed)} failed {len(failed)}", flush=True)
+    print(f"histories {len(seeds)} exact {len(seeds) - len(failed)} failed {len(failed)}", flush=True)
     assert not failed, "\n\n".join(failed[:5])
