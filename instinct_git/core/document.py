@@ -7,8 +7,7 @@ Writing replaces the machine lines alone and never re-writes a person's lines.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from instinct_git.core.keys import category_of, normalise_key
 from instinct_git.core.model import ACTIVE, STATUSES
@@ -25,8 +24,7 @@ _MARKERS = ("<<<<<<< ", ">>>>>>> ")
 _SEPARATOR_START = "# --- above"
 
 
-@dataclass(frozen=True, slots=True)
-class MachineLines:
+class MachineLines(NamedTuple):
     """The values that instinct owns in a pattern file."""
 
     key: str
@@ -66,14 +64,14 @@ def new_text(machine: MachineLines, *, title: str = "", description: str = "", m
 # --- reading --------------------------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
 class _Split:
-    lines: list[str]
-    """Every line with its own line end."""
-    close: int
-    """Index of the closing fence."""
-    separator: int | None
-    bom: bool
+    """A text in lines. No dataclass: every `observe` of a known pattern comes through here."""
+
+    __slots__ = ("bom", "close", "lines", "separator")
+
+    def __init__(self, lines: list[str], close: int, separator: int | None, bom: bool) -> None:
+        self.lines, self.close, self.separator, self.bom = lines, close, separator, bom
+        # Every line has its own line end; close and separator are indexes of the closing fence and of the separator.
 
 
 def _split(text: str, path: str) -> _Split:
