@@ -26,7 +26,6 @@ Containers (the union of sets; nothing that any version holds may go):
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 from instinct_git.core.document import MachineLines, new_text, parse, with_field, with_machine_lines
@@ -168,7 +167,7 @@ class _Settled:
         """Return the empty pattern file that stands in for a missing common version (case 7)."""
         machine = self._machine(self.ours)
         if self.offset is None:
-            machine = replace(machine, confidence=self.counted)
+            machine = machine._replace(confidence=self.counted)
         text = new_text(machine, metadata=NOTHING)
         return text if self.status is None or self.same_status else with_field(text, "status", self.status)
 
