@@ -16,6 +16,7 @@ OBSERVATIONS = ".instinct/observations/"
 LEDGER = ".instinct/ledger/"
 MAX_LINE = 4096
 OPTIONAL = ("cat", "title", "desc", "meta", "n", "x", "to", "kind", "dims", "score", "why")
+_TIME_KINDS = {"decay": "decayed", "idle": "idle", "faded": "faded", "expired": "expired"}
 _OPTIONAL = frozenset(OPTIONAL)
 _BLANKS = " \t\r"
 _decode = json.JSONDecoder().raw_decode  # json.loads looks up its arguments for every line
@@ -64,15 +65,28 @@ def iso_day(day: str) -> str:
     return f"{day[:4]}-{day[4:6]}-{day[6:8]}"
 
 
-def _valid_id(text: object) -> bool:
+def _valid_id(text: object, key: str = "", kind: str = "") -> bool:
+    """True for an id; with a key and a kind, a time-driven one must be theirs: it stands for one deed of one pattern."""
     if not isinstance(text, str):
         return False
     if text.startswith(TIME_DRIVEN):
+        prefix, _, rest = text.partition(":")
+        if key and (_TIME_KINDS[prefix] != kind or rest.rpartition(":")[0] != key):
+            return False
         try:
             return _is_day(day_of(text))
         except ValueError:
             return False
-    return len(text) > 10 and text[8] == "-" and "." in text and _is_day(text[:8])
+    nonce_and_number = text[9:]
+    code, _, number = nonce_and_number.partition(".")
+    return (
+        text[8:9] == "-"
+        and code.isalnum()
+        and code.isascii()
+        and number.isdigit()
+        and number.isascii()
+        and _is_day(text[:8])
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -144,7 +158,7 @@ def parse_line(line: str) -> list[Evidence]:
     if "\\u" in line:
         json.dumps(record, ensure_ascii=False).encode("utf-8")  # half a surrogate pair could never be written back
     ids = record.get("ids", [record.get("id")])
-    if not isinstance(ids, list) or not ids or not all(_valid_id(one) for one in ids):
+    if not isinstance(ids, list) or not ids or not all(_valid_id(one, key, kind) for one in ids):
         raise ValueError("id or ids is missing or malformed")
     get = record.get
     texts: tuple[Any, ...] = (get("at", ""), get("by", ""), get("s", ""), get("ctx", ""), get("note", ""))
@@ -154,6 +168,10 @@ def parse_line(line: str) -> list[Evidence]:
     extra = NOTHING if _OPTIONAL.isdisjoint(record) else {name: record[name] for name in OPTIONAL if name in record}
     if not isinstance(extra.get("n", 0), int):
         raise ValueError("n is not an integer")
+    if kind == "alias":
+        _check_key(str(extra.get("to", "")))
+    if kind == "retract" and not _valid_id(extra.get("to")):
+        raise ValueError("to is no id")
     return [Evidence(one, key, kind, at, by, session, context, note, extra) for one in ids]
 
 

@@ -284,7 +284,7 @@ def explain(key: Key, as_json: Json = False) -> int:
 @app.command(rich_help_panel=READ)
 def history(
     key: Key,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="At most so many commits; 0: all.")] = 0,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="At most so many commits; 0: all.")] = 0,
     as_json: Json = False,
 ) -> int:
     """List the commits that changed a pattern."""

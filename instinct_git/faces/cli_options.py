@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Annotated
 
@@ -18,7 +19,10 @@ SETUP, TEACH, BATCHES = "Set up", "Teach", "Batches (one commit each)"
 READ, PROMOTE, VERIFY, EXCHANGE = "Read", "Promote", "Verify", "Exchange"
 
 
+_DRIVES = re.compile(r"\x1b(?!\[[0-9;]*m)|[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f]")
+
+
 def print_lines(lines: Iterable[str]) -> None:
-    """Print lines."""
+    """Print lines. What comes from files must not drive the terminal: control characters but our colours are shown."""
     for line in lines:
-        print(line)
+        print(_DRIVES.sub(lambda found: f"\\x{ord(found.group()):02x}", line))

@@ -8,6 +8,9 @@ import sys
 
 def main() -> int:
     """Run the command line and return its exit code: 0 fine, 1 findings, 2 known error, 3 bug, 130 interrupted."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # a narrow code page must not stop what is already written
     arguments = sys.argv[1:]
     try:
         if arguments and arguments[0] in ("observe", "suggest") and "_INSTINCT_COMPLETE" not in os.environ:

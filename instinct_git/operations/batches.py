@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 from instinct_git.core import consolidate as plans
 from instinct_git.core.batch import Batch, Moved
 from instinct_git.core.compact import plan_compact
+from instinct_git.core.evidence import OBSERVATIONS
 from instinct_git.core.report import commit_message, waiting_words
-from instinct_git.errors import InstinctError
+from instinct_git.errors import InstinctError, SecretFound
 from instinct_git.operations.setup import scaffolding
 from instinct_git.operations.workspace import Workspace, refuse_secrets
 from instinct_git.storage import config, inbox, store
+from instinct_git.storage.files import container_paths
 from instinct_git.storage.git import Repository, init_repository
 
 
@@ -46,7 +48,10 @@ def run(space: Workspace, verb: str, *, dry_run: bool = False, here: bool = Fals
     """Run one batch under this clone's lock: read, plan, write, commit, then empty the inbox."""
     if not space.place.exists():
         if space.place.scope != "global":
-            raise InstinctError(f"{space.place.root} has no memory", "run `instinct init` there first")
+            raise InstinctError(
+                f"{space.place.root} has no .instinct/ here",
+                "run `instinct init`, or switch to a branch that has it: what waits in this clone's inbox stays",
+            )
         return _result(
             Batch(verb, notices=("there is no memory here, and your global one is empty: `instinct init` starts one",)),
             "",
@@ -143,11 +148,27 @@ def _refuse_off_default(space: Workspace, repository: Repository | None, here: b
 
 def _commit(space: Workspace, batch: Batch, repository: Repository | None) -> str:
     prepared = store.prepare(space.place, batch, list(scaffolding()), repository)
-    refuse_secrets((path, c.decode("utf-8", "replace")) for path, c in prepared.contents.items() if c is not None)
+    try:
+        refuse_secrets((path, c.decode("utf-8", "replace")) for path, c in prepared.contents.items() if c is not None)
+    except SecretFound as problem:
+        raise _where_it_stands(space, problem) from None
     extra = [path for path in prepared.contents if path not in {change.path for change in batch.changes}]
     if not batch.subject and not extra:
         return ""
     return store.apply(space.place, prepared, repository, commit_message(batch, extra))
+
+
+def _where_it_stands(space: Workspace, problem: SecretFound) -> SecretFound:
+    """Return the refusal with the file that holds the text: the batch's own file was never written."""
+    tree = [space.place.root / path for path in container_paths(space.place.root, OBSERVATIONS)]
+    for path in [*inbox.inbox_files(space.place), *tree]:
+        try:
+            refuse_secrets([(str(path), path.read_text(encoding="utf-8", errors="replace"))])
+        except SecretFound as found:
+            return SecretFound(
+                found.message, "take the line out of that file, then run the batch again; renew the secret"
+            )
+    return problem
 
 
 def _result(batch: Batch, sha: str, *, published: str = "", dry_run: bool = False) -> BatchResult:
@@ -175,5 +196,5 @@ def change_file(space: Workspace, path: str, text: str, subject: str, *, commit:
             repository.refuse_if_busy()
             repository.refuse_without_identity()
         batch = Batch("edit", subject=subject, changes=(Change(path, text.encode("utf-8")),))
-        prepared = store.Prepared(batch, {path: text.encode("utf-8")})
+        prepared = store.prepare(space.place, batch, list(scaffolding()), repository)
         return store.apply(space.place, prepared, repository, commit_message(batch, []))

@@ -64,10 +64,10 @@ def evidence_of(space: Workspace, draft: Draft) -> Evidence:
         extra["cat"] = category
     for name, text in (("title", draft.title), ("desc", draft.description)):
         if text:
-            extra[name] = _one_line(text, name)
+            extra[name] = one_line(text, "description" if name == "desc" else name)
     session = inbox.session_code(space.place, draft.session) if draft.session else ""
     at = space.now().strftime("%Y-%m-%dT%H:%M:%SZ")
-    by, context = _one_line(draft.source, "source"), _one_line(draft.context or "", "context")
+    by, context = one_line(draft.source, "source"), one_line(draft.context or "", "context")
     return Evidence("", key, draft.kind, at, by, session, context, _readable(draft.note or ""), extra or NOTHING)
 
 
@@ -75,7 +75,9 @@ def _metadata(value: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise InstinctError("metadata is a map of names to values", 'such as {"owner": "web"}')
     try:
-        copied: dict[str, Any] = json.loads(json.dumps(value, ensure_ascii=False))
+        text = json.dumps(value, ensure_ascii=False)
+        text.encode("utf-8")
+        copied: dict[str, Any] = json.loads(text)
     except (TypeError, ValueError):
         raise InstinctError(
             "metadata holds something that is no plain value", "use texts, numbers, lists and maps"
@@ -91,7 +93,8 @@ def _readable(text: str) -> str:
     return text
 
 
-def _one_line(text: str, name: str) -> str:
+def one_line(text: str, name: str) -> str:
+    """Return a text trimmed; raises InstinctError when it holds a control character or a line break."""
     text = _readable(text).strip()
     if any(ord(char) < 32 or ord(char) == 127 for char in text):
         raise InstinctError(f"the {name} holds a control character or a line break", "write it on one line")

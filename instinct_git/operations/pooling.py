@@ -11,8 +11,8 @@ from instinct_git.core.keys import normalise_key
 from instinct_git.core.model import Evidence
 from instinct_git.core.triggers import asks_to_remember
 from instinct_git.errors import InstinctError, UnknownPattern
-from instinct_git.operations.observing import Draft, evidence_of, put
-from instinct_git.operations.workspace import Workspace, near
+from instinct_git.operations.observing import Draft, evidence_of, one_line, put
+from instinct_git.operations.workspace import Workspace, near, refuse_secrets
 
 if TYPE_CHECKING:
     from instinct_git.core.consolidate import Book
@@ -53,7 +53,7 @@ def remember(space: Workspace, asked: Remembering) -> pool.Candidate:
         raise InstinctError(f"there is no kind {kind!r}", "kinds: " + ", ".join(pool.KINDS))
     meta = dict(asked.metadata)
     meta.update({name: value for name, value in (("steps", list(asked.steps)), ("verify", asked.verify)) if value})
-    draft = Draft(key, source=asked.source, context=asked.context, title=title, description=asked.text if asked.text != title else None,
+    draft = Draft(key, source=asked.source, context=asked.context, title=title, description=" ".join(asked.text.split()) if asked.text != title else None,
                   metadata=meta or None, kind="candidate")  # fmt: skip
     book, _ = space.read()
     entry = evidence_of(space, draft)
@@ -79,11 +79,13 @@ def _first_score(key: str, members: Sequence[Evidence], asked: Remembering) -> d
     values = {name: value for name, (value, _) in computed.items()}
     if asked.dimensions:
         values.update(pool.parse_dimensions(asked.dimensions))
+    why = one_line(asked.why, "reason")
+    refuse_secrets([("the reason", why)])
     score = pool.parse_score(asked.score) if asked.score else pool.first_score(values)
     return {
         "dims": {name: f"{value:.2f}" for name, value in values.items()},
         "score": f"{score:.2f}",
-        "why": asked.why or pool.why_of(computed),
+        "why": why or pool.why_of(computed),
     }
 
 

@@ -10,7 +10,7 @@ from instinct_git.core.consolidate import Book, Snapshot
 from instinct_git.core.document import MachineLines, with_machine_lines
 from instinct_git.core.evidence import LEDGER, OBSERVATIONS, dump_ledger
 from instinct_git.core.keys import normalise_key
-from instinct_git.core.model import Policy, Tally
+from instinct_git.core.model import RETIRED, Policy, Tally
 from instinct_git.core.pattern import PatternFile
 from instinct_git.errors import InstinctError, NotInGit, UnknownPattern
 from instinct_git.operations.setup import scaffolding
@@ -54,6 +54,8 @@ def propose(space: Workspace, key: str, *, kind: str = kinds.SKILL, name: str = 
         if key in book.groups:
             raise UnknownPattern(f"{key!r} has no file yet", "run `instinct consolidate` first")
         raise UnknownPattern(f"there is no pattern {key!r}", near(key, book.files))
+    if pattern.status == RETIRED:
+        raise InstinctError(f"{key!r} is retired: a person said no to it", "`instinct restore` takes that back")
     chosen = proposal.skill_name(key, name, pattern.title)
     branch = f"instinct/{kind}/{chosen}"
     _, revision = repository.default_branch(space.config()["default_branch"])

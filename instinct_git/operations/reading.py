@@ -100,6 +100,14 @@ def all_patterns(space: Workspace) -> list[Pattern]:
     for key, tally in tallies.items():
         if key not in book.files and tally.total > 0 and not removed_by_person(book, key, tally):
             found.append(_waiting_pattern(key, tally, space.place.scope))
+    pooled = {key for key, members in book.groups.items() if any(one.k == "candidate" for one in members)}
+    if pooled:
+        from instinct_git.operations.pooling import as_json, candidate_of
+
+        found = [
+            one._replace(candidate=as_json(candidate_of(book, one.pattern))) if one.pattern in pooled else one
+            for one in found
+        ]
     return sorted(found, key=lambda one: (-one.live, one.pattern))
 
 
@@ -130,15 +138,9 @@ def show(spaces: Sequence[Workspace], key: str) -> tuple[Pattern, str]:
         patterns = all_patterns(space)
         for one in patterns:
             if one.pattern == key:
-                return one._replace(candidate=_candidate(space, key)), _body(space, one)
+                return one, _body(space, one)
         known += [one.pattern for one in patterns]
     raise UnknownPattern(f"there is no pattern {key!r}", near(key, known))
-
-
-def _candidate(space: Workspace, key: str) -> Mapping[str, Any] | None:
-    from instinct_git.operations.pooling import as_json, candidate_of
-
-    return as_json(candidate_of(space.read()[0], key))
 
 
 def _body(space: Workspace, pattern: Pattern) -> str:
@@ -187,6 +189,7 @@ def suggest(spaces: Sequence[Workspace], *, limit: int | None = None, budget: in
     """Return the mature patterns and rules, strongest first, within the token budget. Reads the index only."""
     found: dict[str, tuple[PatternFile, str]] = {}
     notices: list[str] = []
+    spoken: set[str] = set()
     limit_tokens = budget
     for space in spaces:
         if limit_tokens is None:
@@ -194,8 +197,9 @@ def suggest(spaces: Sequence[Workspace], *, limit: int | None = None, budget: in
         files, broken = index.patterns(space.place)
         notices += [f"{one.path}: {one.message}" for one in broken]
         for file in files:
-            if ranking.suggestible(file):
-                found.setdefault(file.key, (file, space.place.scope))  # the nearer memory speaks
+            if ranking.suggestible(file) and file.key not in spoken:
+                found[file.key] = (file, space.place.scope)
+        spoken |= {file.key for file in files}  # the nearer memory speaks, also by being silent
     ordered = ranking.in_order(file for file, _ in found.values())
     rows = [(file, f"{file.key} {ranking.words_for(file)}") for file in ordered]
     kept, left = ranking.within_budget(rows, limit_tokens or 0)
@@ -307,11 +311,13 @@ def stats(space: Workspace) -> Any:
 def export_rules(spaces: Iterable[Workspace]) -> list[Pattern]:
     """Return the active rules (confidence from `levels.rule` on), strongest first."""
     found: dict[str, Pattern] = {}
+    spoken: set[str] = set()
     for space in spaces:
         files, _ = index.patterns(space.place)
         limit = space.config().policy.rule
         for file in files:
-            if file.confidence >= limit and file.status == "active":
+            if file.confidence >= limit and file.status == "active" and file.key not in spoken:
                 pattern = _pattern(file, file.confidence, space.place.scope)
-                found.setdefault(file.key, pattern._replace(level=RULE))
+                found[file.key] = pattern._replace(level=RULE)
+        spoken |= {file.key for file in files}
     return sorted(found.values(), key=lambda one: (-one.confidence, one.pattern))

@@ -81,13 +81,15 @@ def init(space: Workspace, folder: Path, *, private: bool = False, dry_run: bool
     A second call writes what is missing and nothing more.
     """
     place = _target(space.place.home, folder, private=private)
+    if (place.root / ".instinct").resolve() == place.home.resolve():
+        raise InstinctError(f"{place.home} is the home of your own memories", "start a memory in a project's folder")
     consolidate, why = _policy(place if place.scope == files.PROJECT else None)
     plan: Mapping[str, tuple[str, str]] = scaffolding(consolidate, why)
     missing = [path for path in plan if not (place.root / path).exists()]
     if not dry_run:
         _refuse_ignored(place)
         place.root.mkdir(parents=True, exist_ok=True)
-        _note_id(folder)
+        _note_id(folder, always=private)
         scaffold(place, consolidate, why)
         if place.scope != files.PROJECT and place.top is None:
             from instinct_git.storage.git import init_repository
@@ -119,17 +121,21 @@ def _target(home: Path, folder: Path, *, private: bool) -> Place:
         raise InstinctError(
             f"{top} has a memory of its own already", "a private memory is for projects that must not carry one"
         )
-    _note_id(folder)
     return files.at(home / "private" / files.project_id(project), files.PRIVATE, home)
 
 
-def _note_id(folder: Path) -> None:
-    """Note the project's id in the clone where only git can tell it (no remote: the root commit)."""
+def _note_id(folder: Path, *, always: bool = False) -> None:
+    """Note the project's id in the clone where only git can tell it (no remote: the root commit), and for a private
+    memory always: it must be found when the remote changes."""
     top, git_dir, common_dir = files.find_repository(folder)
-    if top is None or common_dir is None or files.remote_url(common_dir):
+    if top is None or common_dir is None or (files.remote_url(common_dir) and not always):
         return
     noted = common_dir / "instinct" / "project-id"
     if noted.exists():
+        return
+    if always:
+        project = Place(top, files.PROJECT, top, top, git_dir, common_dir)
+        files.replace(noted, files.project_id(project).encode("ascii"))
         return
     from instinct_git.storage.git import Repository
 

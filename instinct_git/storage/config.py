@@ -14,7 +14,7 @@ from instinct_git.errors import InstinctError, InvalidDocument
 from instinct_git.storage import files
 
 ANYWHERE, DEFAULT_BRANCH = "anywhere", "default-branch"
-MEMORY, USER = "memory", "user"
+MEMORY, USER, EITHER = "memory", "user", "either"
 
 
 class Setting(NamedTuple):
@@ -44,10 +44,16 @@ SETTINGS = (
     Setting("confidence.remembered", 1, "what an explicit `remember` adds"),
     Setting("confidence.session_cap", 3, "observations of one pattern that count in one session"),
     Setting("decay.days", 90, "days without use before a pattern fades"),
-    Setting("suggest.budget", 800, "tokens that suggestions may take at the start of a session"),
+    Setting("suggest.budget", 800, "tokens that suggestions may take at the start of a session", home=EITHER),
     Setting("inbox", "auto", "auto: the clone's private folder; tree: .instinct/observations/, for throw-away machines",
             ("auto", "tree"), USER),
 )  # fmt: skip
+BOUNDS: Mapping[str, tuple[int, int | None]] = {
+    "levels.mature": (1, None), "levels.rule": (1, None), "confidence.observed": (0, 100), "confidence.succeeded": (0, 100),
+    "confidence.confirmed": (0, 100), "confidence.denied": (-100, 0), "confidence.decayed": (-100, 0),
+    "confidence.remembered": (0, 100), "confidence.session_cap": (1, None), "decay.days": (1, None), "suggest.budget": (0, None),
+}  # fmt: skip
+"""The least and the greatest value of a number; None: no limit. A person's no can never add, nor an observation take."""
 _BY_NAME = {setting.name: setting for setting in SETTINGS}
 
 
@@ -166,6 +172,10 @@ def _checked(name: str, value: Any, path: str, where: str) -> Any:
         near = difflib.get_close_matches(name, _BY_NAME, n=3, cutoff=0.5)
         hint = f"did you mean {' or '.join(near)}?" if near else "`instinct config` lists all settings"
         raise InvalidDocument(f"{path}: there is no setting {name!r}", hint)
+    if setting.home == MEMORY and where == USER:
+        raise InvalidDocument(
+            f"{path}: {name} is a memory's own setting", "put it into the project's .instinct/config.yaml"
+        )
     if setting.home == USER and where == MEMORY:
         raise InvalidDocument(f"{path}: {name} is a user's own setting", "put it into $INSTINCT_HOME/config.yaml")
     if type(value) is not type(setting.default):
@@ -174,6 +184,11 @@ def _checked(name: str, value: Any, path: str, where: str) -> Any:
         )
     if setting.choices and value not in setting.choices:
         raise InvalidDocument(f"{path}: {name} is {value!r}", "allowed: " + ", ".join(setting.choices))
+    low, high = BOUNDS.get(name, (None, None))
+    if (low is not None and value < low) or (high is not None and value > high):
+        raise InvalidDocument(f"{path}: {name} is {value}", f"from {low}" if high is None else f"from {low} to {high}")
+    if name == "default_branch" and value.startswith("-"):
+        raise InvalidDocument(f"{path}: {name} is {value!r}", "write a branch's name")
     if name == "version" and value != 1:
         raise InvalidDocument(
             f"{path}: version {value} of the format is newer than this program", "update instinct-git"
@@ -204,7 +219,7 @@ def template(consolidate: str, why: str) -> str:
     ]
     section = ""
     for setting in SETTINGS:
-        if setting.home != MEMORY or setting.name in ("version", "consolidate"):
+        if setting.home == USER or setting.name in ("version", "consolidate"):
             continue
         group, dot, name = setting.name.partition(".")
         if dot and group != section:

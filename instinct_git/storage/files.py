@@ -99,6 +99,8 @@ def locate(start: Path, home: Path) -> Place:
         private = home / "private" / project_id(project)
         if is_memory(private):
             return at(private, PRIVATE, home)
+        if any((project.state_dir / name).is_dir() for name in ("inbox", "recorded")):
+            return project  # the clone has a memory, this branch has no `.instinct/` yet: evidence waits in the inbox
     return at(home / GLOBAL, GLOBAL, home, fell_back=True)
 
 
@@ -196,10 +198,17 @@ def remote_url(common_dir: Path) -> str:
             section = text
         elif section.startswith("[remote ") and text.replace(" ", "").startswith("url="):
             url = text.partition("=")[2].strip().strip('"')
+            url = _absolute(url, common_dir.parent)
             if section == '[remote "origin"]':
                 return url
             first = first or url
     return first
+
+
+def _absolute(url: str, base: Path) -> str:
+    """Return a remote's address; one that is a relative path means another place in every project."""
+    local = "://" not in url and (":" not in url or "/" in url.partition(":")[0])
+    return os.path.normpath(base / url) if local and not os.path.isabs(os.path.expanduser(url)) else url
 
 
 def normalise_url(url: str) -> str:

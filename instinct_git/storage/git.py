@@ -167,8 +167,8 @@ class Repository:
             name = known[heads[0]].removeprefix(heads[0].removesuffix("HEAD"))
         if not name:
             name = next((n for n in ("main", "master") if f"refs/heads/{n}" in known), "") or self.branch()
-        remotes = [ref for ref in sorted(known) if ref.startswith("refs/remotes/") and ref.endswith(f"/{name}")]
-        remotes.sort(key=lambda ref: ref != f"refs/remotes/origin/{name}")
+        names = sorted(self.ask("remote").text.splitlines(), key=lambda one: (one != "origin", one))
+        remotes = [ref for one in names if (ref := f"refs/remotes/{one}/{name}") in known]
         return name, remotes[0] if remotes else f"refs/heads/{name}"
 
     def recent_authors(self, commits: int = 200) -> int:

@@ -27,6 +27,7 @@ from instinct_git.storage.git import Repository
 
 LOCK_SECONDS = 150.0  # longer than the longest commit that is waited for
 PATTERNS = ".instinct/patterns/"
+CONFIG = ".instinct/config.yaml"
 HALF_WRITTEN_SECONDS = 60.0
 ASIDE = "aside"
 
@@ -121,6 +122,8 @@ def prepare(place: Place, batch: Batch, scaffolding: Iterable[str], repository: 
     if repository is not None:
         head = repository.head()
         known = repository.files_at(head, ".instinct") if head else {}
+        if batch.changes and batch.verb in ("consolidate", "decay"):
+            contents.update(_changed_config(place, repository, known))
         left = [
             *scaffolding,
             *files.container_paths(place.root, OBSERVATIONS),
@@ -131,6 +134,16 @@ def prepare(place: Place, batch: Batch, scaffolding: Iterable[str], repository: 
             contents[path] = file.read_bytes() if file.is_file() else None
     contents.update((change.path, change.content) for change in batch.changes)
     return Prepared(batch, contents)
+
+
+def _changed_config(place: Place, repository: Repository, known: Mapping[str, str]) -> dict[str, bytes]:
+    """Return the config where it differs from HEAD's: numbers folded under it must be checkable in every clone."""
+    file = place.root / CONFIG
+    if CONFIG not in known or not file.is_file():
+        return {}
+    content = file.read_bytes()
+    committed = repository.blobs([known[CONFIG]])[known[CONFIG]]
+    return {} if content.replace(b"\r\n", b"\n") == committed else {CONFIG: content}
 
 
 def _journal_path(place: Place) -> Path:
@@ -265,7 +278,8 @@ def drain(place: Place, waiting: inbox.Waiting, stem: str, sha: str) -> None:
     for path in leaving:
         try:
             if place.common_dir is None:
-                path.unlink()
+                _keep_notes(place, [path])
+                path.unlink(missing_ok=True)
                 continue
             kept.mkdir(parents=True, exist_ok=True)
             _move(path, kept / path.name)
