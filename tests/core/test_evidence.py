@@ -47,7 +47,16 @@ def evidence(**fixed: Any) -> st.SearchStrategy[Evidence]:
         "at": st.sampled_from(["", "2026-05-01T10:15:09Z"]), "by": WORDS, "s": st.sampled_from(["", "3f2a9c51d07e"]),
         "ctx": WORDS, "note": WORDS, "extra": EXTRA,
     }  # fmt: skip
-    return st.builds(Evidence, **{**parts, **fixed})
+    return st.builds(Evidence, **{**parts, **fixed}).map(_fitting)
+
+
+def _fitting(one: Evidence) -> Evidence:
+    """A time-driven id belongs to one key and kind, and an alias names a key."""
+    prefix, _, rest = one.id.partition(":")
+    kinds = {"decay": "decayed", "idle": "idle", "faded": "faded"}
+    if prefix in kinds:
+        return one._replace(k=kinds[prefix], p=rest.rpartition(":")[0])
+    return one._replace(extra={**one.extra, "to": "seq:b"}) if one.k == "alias" else one
 
 
 def bare(one: Evidence) -> Evidence:

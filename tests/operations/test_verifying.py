@@ -319,7 +319,8 @@ def test_unborn_detached_and_ungitted_repositories(project: Project, tmp_path: P
     assert errors(unborn.memory().check(history=True)) == []
     with pytest.raises(InstinctError, match="no revision 'main'"):
         unborn.memory().check(base="main")
-    plain = Memory(tmp_path / "home", scope="global")
+    (tmp_path / "plain").mkdir()
+    plain = Memory(tmp_path / "plain")
     plain.init()
     with pytest.raises(NotInGit):
         plain.check(history=True)
