@@ -190,7 +190,9 @@ class World:
             path = dice.choice(files)
             lines = path.read_bytes().decode("utf-8").split("\n")
             at = next(i for i, line in enumerate(lines) if line.startswith("title:"))
-            lines[at] = f"title: By hand {dice.randrange(1000)}"
+            lines[at] = (
+                f"title: By hand {dice.randrange(10**9)}"  # one that no title had before: a commit needs a change
+            )
             path.write_bytes("\n".join(lines).encode("utf-8"))
             project.commit("a title by hand", ".instinct")
 
