@@ -76,7 +76,7 @@ def _copies(book: Book) -> Iterator[Finding]:
         yield Finding("pattern-twice", path, f"the same pattern stands in {other}; keep one of the two files")
 
 
-def _committed(book: Book) -> dict[str, list[Evidence]]:
+def committed(book: Book) -> dict[str, list[Evidence]]:
     """Return the groups of what stands in the tree alone: an alias or retraction that waits in the inbox moves none."""
     if not len(book.waiting):
         return book.groups
@@ -89,11 +89,11 @@ def _totals(book: Book, policy: Policy) -> dict[str, tuple[int, int]]:
         tallies = book.tallies(policy)
         sums = {key: tallies[key].total if key in tallies else 0 for key in book.files}
         return {key: (total, total) for key, total in sums.items()}
-    groups, totals = _committed(book), {}
+    groups, totals = committed(book), {}
     for key in book.files:
-        committed = groups.get(key, [])
-        folded = [one for one in committed if one.id in book.ledger_ids]
-        totals[key] = _total(committed, policy), _total(folded, policy)
+        members = groups.get(key, [])
+        folded = [one for one in members if one.id in book.ledger_ids]
+        totals[key] = _total(members, policy), _total(folded, policy)
     return totals
 
 
@@ -107,13 +107,13 @@ def _numbers(pattern: PatternFile, policy: Policy, totals: tuple[int, int], behi
             message += f"; behind by {abs(totals[0] - pattern.counted)}: another branch's batch was merged; {hint}"
         else:
             message += f" ({hint})"
-        yield Finding("counted", pattern.path, message, NOTICE if behind else ERROR, _line(pattern, "counted"))
+        yield Finding("counted", pattern.path, message, NOTICE if behind else ERROR, line_of(pattern, "counted"))
     if pattern.level and pattern.level != policy.level(pattern.confidence):
         message = f"level is {pattern.level}, confidence {pattern.confidence} is {policy.level(pattern.confidence)}"
-        yield Finding("level", pattern.path, message, NOTICE, _line(pattern, "level"))
+        yield Finding("level", pattern.path, message, NOTICE, line_of(pattern, "level"))
     if pattern.offset:
         message = f"adjusted by hand: {pattern.offset:+d} beyond the evidence"
-        yield Finding("hand-adjusted", pattern.path, message, NOTICE, _line(pattern, "confidence"))
+        yield Finding("hand-adjusted", pattern.path, message, NOTICE, line_of(pattern, "confidence"))
     if not pattern.has_separator:
         message = "the line between instinct's fields and yours is missing; the next consolidate puts it back"
         yield Finding("separator-missing", pattern.path, message, WARNING)
@@ -126,17 +126,17 @@ def _total(evidence: list[Evidence], policy: Policy) -> int:
 def _behind(book: Book, policy: Policy, wrong: list[PatternFile]) -> set[str]:
     """Return the keys whose `counted` was right for a part of the containers that are here now: a merge brought the
     others, or a side of a conflict was taken. No number that the evidence never gave is among them."""
-    held = _held(book, {pattern.key for pattern in wrong}) if wrong else {}
+    held_by = held(book, {pattern.key for pattern in wrong}) if wrong else {}
     behind = set()
     for pattern in wrong:
-        containers = sorted(held[pattern.key])
+        containers = sorted(held_by[pattern.key])
         masks: dict[str, int] = {}
         for bit, path in enumerate(containers):
-            for evidence_id in held[pattern.key][path]:
+            for evidence_id in held_by[pattern.key][path]:
                 masks[evidence_id] = masks.get(evidence_id, 0) | 1 << bit
         members = sorted((book.everything.by_id[one] for one in masks), key=lambda one: position(one.id))
         regroup = any(one.k in ("alias", "retract") or one.p != pattern.key for one in members)
-        for subset in _subsets(len(containers), len(members)):
+        for subset in subsets(len(containers), len(members)):
             chosen = [one for one in members if masks[one.id] & subset]
             if regroup:
                 chosen = group(chosen).get(pattern.key, [])
@@ -146,7 +146,7 @@ def _behind(book: Book, policy: Policy, wrong: list[PatternFile]) -> set[str]:
     return behind
 
 
-def _held(book: Book, keys: set[str]) -> dict[str, dict[str, list[str]]]:
+def held(book: Book, keys: set[str]) -> dict[str, dict[str, list[str]]]:
     """Return {key: {container: ids of its evidence there, and of what joins or retracts it}}."""
     by_id = book.everything.by_id
     joins: dict[str, set[str]] = {}
@@ -162,16 +162,16 @@ def _held(book: Book, keys: set[str]) -> dict[str, dict[str, list[str]]]:
             todo += more
         for name in found:
             owners.setdefault(name, []).append(key)
-    held: dict[str, dict[str, list[str]]] = {key: {} for key in keys}
+    found_in: dict[str, dict[str, list[str]]] = {key: {} for key in keys}
     for path, evidence in (*book.ledger.items(), *book.observed.items()):
         for one in evidence:
             target = by_id.get(str(one.extra.get("to", ""))) if one.k == "retract" else one
             for key in owners.get(target.p, ()) if target is not None else ():
-                held[key].setdefault(path, []).append(one.id)
-    return held
+                found_in[key].setdefault(path, []).append(one.id)
+    return found_in
 
 
-def _subsets(containers: int, members: int) -> Iterator[int]:
+def subsets(containers: int, members: int) -> Iterator[int]:
     """Yield subsets of the containers as bits, the likely ones first."""
     full = (1 << containers) - 1
     yield from (full ^ 1 << bit for bit in range(containers))
@@ -180,7 +180,8 @@ def _subsets(containers: int, members: int) -> Iterator[int]:
         yield from range(full)
 
 
-def _line(pattern: PatternFile, name: str) -> int:
+def line_of(pattern: PatternFile, name: str) -> int:
+    """Return the 1-based line of a field of a pattern file; 0 where it has none."""
     for number, line in enumerate(pattern.text.split("\n"), 1):
         if line.startswith(f"{name}:"):
             return number

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from instinct_git.core.confidence import USES
 from instinct_git.core.dimensions import (
@@ -44,7 +44,7 @@ __all__ = [  # the first score is in core.dimensions, re-exported: callers need 
     "APPROVED", "COLLECTING", "DIMENSIONS", "EXPIRED", "EXPLICIT", "IMPLICIT", "KINDS", "MEMORY", "NOMINATED",
     "NUMBERS", "PROCEDURE", "PROPOSED", "READY", "REJECTED", "RULE", "SKILL", "STATUSES", "SWARM", "TRIGGERS",
     "Candidate", "Numbers", "bypasses", "default_kind", "dimensions_of", "due", "external", "first_score",
-    "fold_candidate", "implicit", "new_successes", "parse_dimensions", "parse_score", "steps_of", "why_of",
+    "fold_candidate", "implicit", "new_successes", "parse_dimensions", "parse_score", "steps_of", "summary", "why_of",
 ]  # fmt: skip
 
 SKILL, PROCEDURE, RULE, MEMORY = KINDS = ("skill", "procedure", "rule", "memory")
@@ -86,6 +86,20 @@ class Candidate(NamedTuple):
     """Explains the score, one line a summand."""
     held: str = ""
     """The security bypass it names: then a person decides, and it is never nominated by itself."""
+
+
+def summary(one: Candidate | None) -> dict[str, Any]:
+    """Return what the `candidate:` line of a pattern file says (DESIGN 3.3); empty: it is no candidate.
+
+    A function of the set of evidence, as `counted` is: any side of a merge is right after the next batch.
+    """
+    if one is None:
+        return {}
+    return {
+        "kind": one.kind, "trigger": one.trigger, "status": one.status, "score": float(one.score),
+        "first_score": float(one.first_score), "succeeded": one.successes, "failed": one.failures,
+        "confirmed": one.confirmed, "denied": one.denied, "contexts": one.contexts, "idle": one.idle,
+    }  # fmt: skip
 
 
 # --- the fold ---------------------------------------------------------------------------------------------------------

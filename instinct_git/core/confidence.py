@@ -12,6 +12,9 @@ from instinct_git.core.model import Evidence, Policy, Step, Tally
 USES = frozenset(("observed", "succeeded", "confirmed"))
 """The kinds that move first_seen and last_seen."""
 
+NO_SOURCES = frozenset(("decayed", "idle", "faded", "expired", "proposed", "approved", "rejected"))
+"""Kinds whose `by` names no agent that saw the pattern: time's, and the answers of people."""
+
 
 def retracted(evidence: Iterable[Evidence]) -> set[str]:
     """Return the ids that `retract` evidence takes out."""
@@ -93,7 +96,7 @@ def fold_one(members: Iterable[Evidence], policy: Policy, *, steps: bool = False
         if one.k in USES:
             last = day_of(one.id)
             first = first or last
-        if one.by and one.k not in ("decayed", "idle", "faded"):
+        if one.by and one.k not in NO_SOURCES:
             sources.add(one.by)
         if one.k == "faded":
             faded = position(one.id)

@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, timedelta
+from typing import Any
 
 from instinct_git.core.batch import Batch, Change, Moved
 from instinct_git.core.confidence import fold_one, group, representatives, retracted
-from instinct_git.core.document import MachineLines, fill_empty, keys_named, new_text, parse, with_machine_lines
+from instinct_git.core.document import (
+    MachineLines,
+    fill_empty,
+    keys_named,
+    new_text,
+    parse,
+    with_field,
+    with_machine_lines,
+)
 from instinct_git.core.evidence import (
     LEDGER,
     OBSERVATIONS,
@@ -17,6 +26,7 @@ from instinct_git.core.evidence import (
     day_of,
     dump_container,
     dump_ledger,
+    iso_day,
     parse_container,
     position,
     published,
@@ -24,9 +34,12 @@ from instinct_git.core.evidence import (
 from instinct_git.core.keys import category_of, file_name, pattern_path, split_key
 from instinct_git.core.model import ACTIVE, Evidence, Policy, Tally
 from instinct_git.core.pattern import Finding, PatternFile
+from instinct_git.core.scalars import flow
 from instinct_git.errors import InvalidDocument
 
 FADED_AFTER = timedelta(days=7)
+UNKNOWN = "human:unknown"
+"""Who approved what landed where no host says who merged it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +77,8 @@ class Book:
         self.waiting = EvidenceSet(one for one in snapshot.inbox if one.id not in self.tree_ids)
         everything = list(self.everything)
         self.groups = group(everything)
+        self.pooled = {key for key, members in self.groups.items() if any(one.k == "candidate" for one in members)}
+        """Keys that are candidates."""
         self._folded: tuple[Policy, dict[str, Tally]] | None = None
         gone = retracted(everything)
         aliases = [one for one in everything if one.k == "alias" and one.id not in gone]
@@ -251,8 +266,9 @@ class _Fold:
         """Book the idle stretches and expiries of candidates, each once (DESIGN section 5)."""
         from instinct_git.core.candidates import due
 
-        for key, members in sorted(self.book.groups.items()):
-            if self._may_fade(key) and any(one.k == "candidate" for one in members):
+        for key in sorted(self.book.pooled):
+            members = self.book.groups[key]
+            if self._may_fade(key):
                 self.booked += [one for one in due(key, members, self.today) if one.id not in self.book.everything]
 
     def _may_fade(self, key: str) -> bool:
@@ -302,16 +318,19 @@ class _Fold:
             self.removed.append(key)
             return
         category = category_of(key, (tally.category or None) if split_key(key)[0] == "other" else None)
-        machine = self._machine(key, category, tally.total, tally)
+        machine = self._machine(key, category, tally.total, tally)._replace(candidate=self._candidate(key))
         text = new_text(machine, title=tally.title, description=tally.description, metadata=tally.metadata)
+        if key in self.book.pooled:
+            text = with_approvals(text, parse(text, path), self.book.groups[key])
         self.changes.append(Change(path, text.encode("utf-8"), "new pattern"))
         self.moved.append(Moved(key, None, tally.total, "", machine.level))
 
     def _update(self, pattern: PatternFile, tally: Tally, fresh: list[Evidence]) -> None:
         confidence = pattern.confidence + tally.total - pattern.counted
-        text = with_machine_lines(
-            pattern.text, self._machine(pattern.key, pattern.category, confidence, tally, pattern), pattern.path
-        )
+        machine = self._machine(pattern.key, pattern.category, confidence, tally, pattern)
+        machine = machine._replace(candidate=self._candidate(pattern.key, pattern.body))
+        text = with_machine_lines(pattern.text, machine, pattern.path)
+        text = with_approvals(text, pattern, self.book.groups.get(pattern.key, ()))
         new = fold_one(fresh, self.policy)
         if new.title or new.description or new.metadata:
             text = fill_empty(
@@ -337,6 +356,14 @@ class _Fold:
             tally.sources or (pattern.sources if pattern else ()),
         )
 
+    def _candidate(self, key: str, body: str = "") -> dict[str, Any]:
+        if key not in self.book.pooled:
+            return {}
+        from instinct_git.core.candidates import fold_candidate, summary
+
+        members = [*self.book.groups[key], *(one for one in self.booked if one.p == key)]
+        return summary(fold_candidate(members, key=key, text=body))
+
     def _subject(self, folded: int) -> str:
         parts = []
         if folded:
@@ -350,6 +377,22 @@ class _Fold:
         if not parts:
             parts.append(f"bring {_count(len(self.changes), 'file')} up to date")
         return "instinct: " + "; ".join(parts)
+
+
+def with_approvals(text: str, pattern: PatternFile, members: Iterable[Evidence]) -> str:
+    """Return a pattern file's text with an entry in `verified` for every approval that it does not name yet.
+
+    Of one day's approvals those by a person who is known count; the unknown one stands in where nobody is.
+    """
+    approved = {(one.by or UNKNOWN, iso_day(day_of(one.id))) for one in members if one.k == "approved"}
+    known = {day for by, day in approved if by != UNKNOWN}
+    there = {(str(one.get("by", "")), str(one.get("at", ""))) for one in pattern.verified}
+    told = known | {day for _, day in there}
+    new = sorted((day, by) for by, day in approved if (by, day) not in there and (by != UNKNOWN or day not in told))
+    if not new:
+        return text
+    entries = [*pattern.verified, *({"by": by, "at": day} for day, by in new)]
+    return with_field(text, "verified", flow(entries), pattern.path)
 
 
 def removed_by_person(book: Book, key: str, tally: Tally) -> bool:

@@ -12,13 +12,16 @@ from typing import Any, NamedTuple
 from instinct_git.core.keys import category_of, normalise_key
 from instinct_git.core.model import ACTIVE, STATUSES
 from instinct_git.core.pattern import PatternFile
-from instinct_git.core.scalars import field, flat, flow, flow_list, json_map, plain, scalar, without_comment
+from instinct_git.core.scalars import field, flat, flow, flow_list, json_list, json_map, plain, scalar, without_comment
 from instinct_git.core.scalars import quote as quote  # a public name of this module
 from instinct_git.errors import InstinctError, InvalidDocument
 
 SEPARATOR = "# --- above: kept by instinct (a confidence edited by hand is respected) | below: yours ---"
-MACHINE = ("type", "pattern", "category", "confidence", "counted", "level", "first_seen", "last_seen", "sources")
+MACHINE = (
+    "type", "pattern", "category", "confidence", "counted", "level", "first_seen", "last_seen", "sources", "candidate",
+)  # fmt: skip
 _LISTS = ("tags", "verified", "sources")
+_MAPS = ("metadata", "candidate")
 _TEXTS = ("title", "description", "tags", "status", "graduated_to")
 _MARKERS = ("<<<<<<< ", ">>>>>>> ")
 _SEPARATOR_START = "# --- above"
@@ -35,9 +38,12 @@ class MachineLines(NamedTuple):
     first_seen: str
     last_seen: str
     sources: tuple[str, ...]
+    candidate: Mapping[str, Any] | None = None
+    """What the pool says of it; empty: it is no candidate (the line goes), None: the line stays as it is."""
 
     def rendered(self) -> dict[str, str]:
-        """Return {field: its YAML text}."""
+        """Return {field: its YAML text}; an empty text takes the line out."""
+        pool = {} if self.candidate is None else {"candidate": flow(self.candidate) if self.candidate else ""}
         return {
             "type": "Pattern",
             "pattern": quote(self.key),
@@ -48,12 +54,13 @@ class MachineLines(NamedTuple):
             "first_seen": quote(self.first_seen),
             "last_seen": quote(self.last_seen),
             "sources": "[" + ", ".join(plain(name) for name in self.sources) + "]",
+            **pool,
         }
 
 
 def new_text(machine: MachineLines, *, title: str = "", description: str = "", metadata: Mapping[str, Any]) -> str:
     """Return the text of a pattern file that does not exist yet."""
-    head = [f"{name}: {value}" for name, value in machine.rendered().items()]
+    head = [f"{name}: {value}" for name, value in machine.rendered().items() if value]
     lines = ["---", *head, SEPARATOR, f"title: {quote(title)}", f"description: {quote(description)}"]
     lines += ["tags: []", f"status: {ACTIVE}"]
     if metadata:
@@ -152,8 +159,8 @@ def _fields(split: _Split, found: Mapping[str, tuple[int, str]], path: str) -> d
 def _typed(name: str, raw: str) -> Any:
     """Return a one-line value; None where only YAML can tell."""
     if name in _LISTS:
-        return flow_list(raw)
-    listed = json_map(raw) if name == "metadata" else None
+        return flow_list(raw) if name != "verified" or "{" not in raw else json_list(raw)
+    listed = json_map(raw) if name in _MAPS else None
     return scalar(raw) if listed is None else listed
 
 
@@ -222,6 +229,18 @@ def _sources(split: _Split, found: Mapping[str, tuple[int, str]], path: str) -> 
     return tuple(str(item) for item in loaded) if isinstance(loaded, list) else ()
 
 
+def _candidate(split: _Split, found: Mapping[str, tuple[int, str]], path: str) -> dict[str, Any]:
+    if "candidate" not in found:
+        return {}
+    index, raw = found["candidate"]
+    listed = json_map(without_comment(raw)[0])
+    if listed is not None:
+        return listed
+    block = "".join(split.lines[index : _block_end(split, index)]).replace("\r\n", "\n")
+    loaded = _load_yaml(block, path, index + 1).get("candidate")
+    return loaded if isinstance(loaded, dict) else {}
+
+
 def _block_end(split: _Split, index: int) -> int:
     """Return the index after the lines that belong to the field at `index`: the indented lines and list lines that
     follow, with the blank lines and comments between them."""
@@ -253,7 +272,7 @@ def parse(text: str, path: str) -> PatternFile:
     if status not in STATUSES:
         line = next((i for i, row in enumerate(split.lines, 1) if row.startswith("status:")), 1)
         raise InvalidDocument(f"{path}:{line}: there is no status {status!r}", "statuses: " + ", ".join(STATUSES))
-    tags, metadata = human.get("tags") or (), human.get("metadata")
+    tags, metadata, verified = human.get("tags") or (), human.get("metadata"), human.get("verified")
     return PatternFile(
         path=path,
         text=text,
@@ -270,6 +289,8 @@ def parse(text: str, path: str) -> PatternFile:
         tags=tuple(str(tag) for tag in tags) if isinstance(tags, (list, tuple)) else (str(tags),),
         status=status,
         graduated_to=str(human.get("graduated_to") or ""),
+        verified=tuple(one for one in verified if isinstance(one, dict)) if isinstance(verified, (list, tuple)) else (),
+        candidate=_candidate(split, found, path),
         metadata=metadata if isinstance(metadata, dict) else {},
         body="".join(split.lines[split.close + 1 :]),
         has_separator=split.separator is not None,
@@ -313,7 +334,9 @@ def with_machine_lines(text: str, machine: MachineLines, path: str = "") -> str:
     previous = 0
     for name, value in machine.rendered().items():
         found = _machine(split, path)
-        if name in found:
+        if not value:
+            _drop(split, found.get(name))
+        elif name in found:
             index = found[name][0]
             if not _same(split, found, name, value, path):
                 block = _block_end(split, index)
@@ -331,12 +354,21 @@ def with_machine_lines(text: str, machine: MachineLines, path: str = "") -> str:
     return _joined(split)
 
 
+def _drop(split: _Split, at: tuple[int, str] | None) -> None:
+    if at is not None:
+        end = _block_end(split, at[0])
+        del split.lines[at[0] : end]
+        split.close -= end - at[0]
+
+
 def _same(split: _Split, found: Mapping[str, tuple[int, str]], name: str, value: str, path: str) -> bool:
     """True when the line already says `value`, in whatever quotes or layout a person prefers."""
     if name == "sources":
         listed = flow_list(value)
         wanted = listed if listed is not None else tuple(_load_yaml(f"{name}: {value}", path, 1)[name])
         return _sources(split, found, path) == wanted
+    if name == "candidate":
+        return _candidate(split, found, path) == json_map(value)
     return scalar(found[name][1]) == scalar(value)
 
 

@@ -6,7 +6,8 @@ Pattern files (both sides have the file; deleted on one side is always a person'
     differently, a person decides. It is never added up: a hand edit that arrives twice counts once.
  2. counted is the larger of the two: each was right for the containers of its side.
  3. confidence = offset + counted; the next consolidate makes it exact (law 4).
- 4. first_seen is the earlier, last_seen the later, sources both; level follows from the confidence.
+ 4. first_seen is the earlier, last_seen the later, sources both; level follows from the confidence; candidate is ours,
+    else theirs (like counted it is recomputed from the evidence).
  5. category and status are values as in 1; where both sides changed it, `retired` beats `active`.
  6. all other lines are the person's: a three-way merge of lines, in which the settled lines are the same everywhere.
  7. without a common version (both added the file) the empty pattern file stands in for it.
@@ -144,6 +145,7 @@ class _Settled:
         self.first_seen = min((day for day in (ours.first_seen, theirs.first_seen) if day), default="")
         self.last_seen = max(ours.last_seen, theirs.last_seen)
         self.sources = tuple(sorted({*ours.sources, *theirs.sources}))
+        self.candidate = ours.candidate or theirs.candidate
 
     def confidence(self, version: PatternFile) -> int:
         """Return offset + counted."""
@@ -153,7 +155,7 @@ class _Settled:
         level = self.policy.level(self.confidence(self.ours))
         return MachineLines(
             version.key, self.category or version.category, self.confidence(version), self.counted, level,
-            self.first_seen, self.last_seen, self.sources,
+            self.first_seen, self.last_seen, self.sources, self.candidate,
         )  # fmt: skip
 
     def text(self, version: PatternFile) -> str:

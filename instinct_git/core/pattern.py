@@ -26,6 +26,10 @@ class PatternFile(NamedTuple):
     tags: tuple[str, ...] = ()
     status: str = ACTIVE
     graduated_to: str = ""
+    verified: tuple[Mapping[str, Any], ...] = ()
+    """Who approved it: {by: "human:<id>", at: ISO day}."""
+    candidate: Mapping[str, Any] = NOTHING
+    """What the last batch wrote of the pool's opinion: kind, trigger, score, status and the counts behind the score."""
     metadata: Mapping[str, Any] = NOTHING
     body: str = ""
     has_separator: bool = True

@@ -147,3 +147,12 @@ def json_map(value: str) -> dict[str, Any] | None:
     except ValueError:
         return None
     return loaded if isinstance(loaded, dict) else None
+
+
+def json_list(value: str) -> tuple[Any, ...] | None:
+    """Return a one-line list as `flow` writes it; None where only YAML can tell."""
+    try:
+        loaded = json.loads(without_comment(value)[0])
+    except ValueError:
+        return None
+    return tuple(loaded) if isinstance(loaded, list) else None

@@ -43,6 +43,7 @@ def check_files(space: Workspace) -> list[Finding]:
     from instinct_git.bridges import secrets
     from instinct_git.core.audit import ERROR, audit
     from instinct_git.core.model import Policy
+    from instinct_git.core.pool_audit import audit_pool
 
     findings: list[Finding] = []
     root = space.place.root
@@ -53,7 +54,7 @@ def check_files(space: Workspace) -> list[Finding]:
         policy = Policy()
     book, _ = space.read()
     present = [path.relative_to(root).as_posix() for path in sorted((root / ".instinct").rglob("*")) if path.is_file()]
-    findings += audit(book, policy, present)
+    findings += [*audit(book, policy, present), *audit_pool(book)]
     for path in present:
         text = (root / path).read_bytes().decode("utf-8", "replace")
         if path.startswith(LEDGER) and not secrets.find_secrets("\n".join(set(_PLAIN.sub("", text).split("\n")))):
