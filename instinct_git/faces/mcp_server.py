@@ -113,7 +113,7 @@ class Tools:
         with self._memory() as memory:
             found = memory.suggestions(limit or None)
         lines = [
-            f"{one.pattern}  conf={one.confidence}  [{one.level}]  {one.category}  — {render.clean(one.words)}"
+            f"{one.pattern}  conf={one.confidence}  [{one.level}]  {one.category}  — {render.clean(one.words)}{render.marked(one)}"
             for one in found.patterns
         ]
         lines.append(f"# {len(found.patterns)} suggestion{'' if len(found.patterns) == 1 else 's'}")

@@ -76,12 +76,17 @@ def suggestion_lines(found: Suggestions) -> list[str]:
     for one in found.patterns:
         level = paint(pad(f"[{one.level}]", 8), one.level)
         number = pad(f"conf={one.confidence}", 8)
-        lines.append(f"{pad(one.pattern, keys)}    {number} {level}  {one.category}  — {clean(one.words)}")
+        lines.append(f"{pad(one.pattern, keys)}    {number} {level}  {one.category}  — {clean(one.words)}{marked(one)}")
     count = len(found.patterns)
     lines.append(f"# {count} suggestion{'' if count == 1 else 's'}")
     if found.left_out:
         lines.append(f"# {len(found.left_out)} more left out (budget {found.budget} tokens)")
     return lines
+
+
+def marked(one: Pattern) -> str:
+    """Return the mark of a suggestion that no review has answered yet."""
+    return " (awaiting review)" if one.because == "awaiting review" else ""
 
 
 def pattern_lines(patterns: Iterable[Pattern], *, because: bool = False) -> list[str]:

@@ -11,6 +11,7 @@ from instinct_git.core.keys import normalise_key
 from instinct_git.core.model import Evidence
 from instinct_git.core.triggers import asks_to_remember
 from instinct_git.errors import InstinctError, UnknownPattern
+from instinct_git.operations.awaiting import keep
 from instinct_git.operations.observing import Draft, evidence_of, one_line, put
 from instinct_git.operations.workspace import Workspace, near, refuse_secrets
 
@@ -61,6 +62,7 @@ def remember(space: Workspace, asked: Remembering) -> pool.Candidate:
     entry = entry._replace(extra={**entry.extra, "x": pool.EXPLICIT, "kind": kind, **_first_score(key, members, asked)})
     remembered = evidence_of(space, Draft(key, source=asked.source, context=asked.context, kind="remembered"))
     written = put(space, [entry, remembered])
+    keep(space, key, title)
     return _folded([*book.groups.get(key, []), *written], key)
 
 

@@ -10,6 +10,7 @@ from instinct_git.core.keys import CATEGORIES, category_of, describe, normalise_
 from instinct_git.core.model import FADED, LEVELS, NOTHING, RULE, Tally
 from instinct_git.core.pattern import PatternFile
 from instinct_git.errors import InstinctError, UnknownPattern
+from instinct_git.operations.awaiting import MARK, awaiting
 from instinct_git.operations.workspace import Workspace, near
 from instinct_git.storage import index
 
@@ -186,8 +187,10 @@ class Suggestions(NamedTuple):
 
 
 def suggest(spaces: Sequence[Workspace], *, limit: int | None = None, budget: int | None = None) -> Suggestions:
-    """Return the mature patterns and rules, strongest first, within the token budget. Reads the index only."""
+    """Return what awaits a review in this clone, then the mature patterns and rules, strongest first, within the token
+    budget. Reads the index only."""
     found: dict[str, tuple[PatternFile, str]] = {}
+    asked: dict[str, tuple[PatternFile, str]] = {}
     notices: list[str] = []
     spoken: set[str] = set()
     limit_tokens = budget
@@ -199,14 +202,21 @@ def suggest(spaces: Sequence[Workspace], *, limit: int | None = None, budget: in
         for file in files:
             if ranking.suggestible(file) and file.key not in spoken:
                 found[file.key] = (file, space.place.scope)
+        for file in awaiting(space, files):
+            if file.key not in spoken:
+                asked[file.key] = (file, space.place.scope)
         spoken |= {file.key for file in files}  # the nearer memory speaks, also by being silent
-    ordered = ranking.in_order(file for file, _ in found.values())
+    ordered = [*(file for file, _ in asked.values()), *ranking.in_order(file for file, _ in found.values())]
     rows = [(file, f"{file.key} {ranking.words_for(file)}") for file in ordered]
     kept, left = ranking.within_budget(rows, limit_tokens or 0)
     if limit is not None:
         kept, left = kept[: max(limit, 0)], kept[max(limit, 0) :] + left
 
     def shown(file: PatternFile) -> Pattern:
+        if file.key in asked:
+            waiting = _pattern(file, file.confidence, asked[file.key][1])
+            category = file.category or category_of(file.key)
+            return waiting._replace(because=MARK, category=category, level=file.level or LEVELS[0])
         scope = found[file.key][1]
         return _pattern(file, file.confidence, scope)._replace(because=_origin(file, scope))
 
