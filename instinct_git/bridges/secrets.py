@@ -65,6 +65,8 @@ _ASSIGN = (
     rf"(?:{_BLANK}(?::{_BLANK}[\w.|\[\]]{{1,40}}{_BLANK}=|[:=]{{1,3}}>?|[是为][:]?)|[^\S\r\n]{{1,4}}is(?=\s)|>)"
     rf"[\\*_]{{0,4}}{_BLANK}(?:[rbfu]{{1,2}}(?=[\"']))?[\\{_QUOTES}*「『【《(]{{0,4}}"
 )
+# What may stand between a program and its password: one plain word, and options with or without a value.
+_ARGUMENTS = r"(?:[ \t]{1,4}[^\s|;&-][^\s|;&]{0,60})?(?:[ \t]{1,4}-[^\s|;&]{1,60}(?:[ \t]{1,4}[^\s|;&-][^\s|;&]{0,60})?){0,8}?[ \t]{1,4}"
 _KEY_OWNERS = ("api", "access", "auth", "private", "secret", "signing", "encryption", "account", "master")
 _KEY_NAMES = tuple(owner + gap + "key" for owner in _KEY_OWNERS for gap in ("", " ", "_", "-"))
 _PERSON_WORDS = ("password", "passwd", "passphrase", "passcode", "pwd", "secret", "密码", "口令")
@@ -171,6 +173,38 @@ RULES: tuple[Rule, ...] = (
         rf"(?:{'|'.join(_PERSON_WORDS)})(?:[ _-]?(?:key|value|text|[0-9]{{1,2}}))?{_ASSIGN}{_VALUE}",
         judge="person",
         folded=True,
+    ),
+    # `pw=`, `db_pw:`, `pass=`; shorter ones too, since nothing but a password follows.
+    Rule(
+        "pw-assignment",
+        ("pw", "pass=", "pass ="),
+        rf"(?<![a-z0-9])(?:pw{_ASSIGN}|pass{_BLANK}={_BLANK}[{_QUOTES}]{{0,2}})(?P<v>(?![;,&=]){_RUN}{{6,{_LIMIT}}})",
+        judge="short",
+        folded=True,
+    ),
+    # `.netrc` and `ENV PASSWORD x`: a blank between the word and its value.
+    Rule(
+        "password-entry",
+        ("PASSWORD ", "PASSWORD\t", " password "),
+        rf"(?:(?<![A-Za-z])login[ \t]{{1,4}}[^\s]{{1,60}}[ \t]{{1,4}}password|[A-Z]{{0,20}}_?PASSWORD)[ \t]{{1,4}}"
+        rf"[{_QUOTES}]?{_VALUE}",
+        judge="person",
+    ),
+    # The same amid prose: the value has to look like a machine's, `password hunter22` is no different from `password reset2`.
+    Rule(
+        "password-in-words",
+        ("password ", "passwd ", "passphrase ", "passcode "),
+        rf"(?<![a-z0-9-])(?:password|passwd|passphrase|passcode)[ \t]{{1,4}}[{_QUOTES}]?{_VALUE}",
+        judge="machine",
+        folded=True,
+    ),
+    # Programs whose `-p` is a password: attached for mysql, where `-p` alone asks for it.
+    Rule(
+        "client-password",
+        ("mysql", "mariadb", "sshpass", "docker login", "mongo", "redis-cli"),
+        rf"(?:(?:mysql|mariadb)[a-z-]{{0,12}}{_ARGUMENTS}-p|(?:sshpass|docker login|mongo[a-z]{{0,8}}){_ARGUMENTS}-p[ \t]{{0,4}}"
+        rf"|redis-cli{_ARGUMENTS}-a[ \t]{{1,4}})[{_QUOTES}]?(?P<v>(?!-){_RUN}{{4,{_LIMIT}}})",
+        judge="client",
     ),
     Rule(
         "token-assignment",
@@ -280,13 +314,25 @@ def _url(value: str) -> bool:
     return not (named or any(mark in value.lower() for mark in _PLACEHOLDERS) or _regex(r"[{\[%$]").match(value))
 
 
+def _client(value: str) -> bool:
+    """Accept whatever a program takes for a password, unless it stands for one or is a port."""
+    if _regex(r"[A-Z_]+|[xX]+|[*.]+|[0-9]{1,5}(?::[0-9]{1,5})?").fullmatch(value) or _stands_for_one(value):
+        return False
+    return value.lower() not in ("password", "passwd", "pass", "passphrase")
+
+
 def _token(value: str) -> bool:
     """Accept a token of a known format, unless it is spelled in words: `glpat-your-personal-access-token`."""
     parts = [part for part in _regex(r"[-_./]+").split(value) if part]
     return len(parts) < 3 or not all(part.isalpha() and part.islower() for part in parts)
 
 
-_JUDGES = {"person": _person_made, "machine": _machine_made, "header": _header_value, "url": _url, "token": _token}
+_JUDGES = {
+    "person": _person_made, "short": _person_made, "machine": _machine_made, "header": _header_value, "url": _url,
+    "client": _client, "token": _token,
+}  # fmt: skip
+_SHORTEST = {"person": 8, "short": 6, "machine": 8, "client": 4}
+"""Judges whose values have no shape of their own, and the length from which a value counts."""
 
 
 def _value_end(rule: Rule, text: str, start: int, end: int) -> int:
@@ -294,10 +340,10 @@ def _value_end(rule: Rule, text: str, start: int, end: int) -> int:
     if not rule.judge:
         return end
     value = text[start:end]
-    if rule.judge in ("person", "machine"):
+    if rule.judge in _SHORTEST:
         # `a=1;b=2`, `a=1&b=2` and `</tag>` begin something else; punctuation behind a value belongs to the sentence.
         value = _regex(r"[;&,][\w-]+[=:]|</").split(value, maxsplit=1)[0].rstrip(".,;:)]}>\\*")
-        if len(value) < 8:
+        if len(value) < _SHORTEST[rule.judge]:
             return start
     if not _JUDGES[rule.judge](value):
         return start

@@ -55,6 +55,19 @@ def split_lines(text: str) -> list[str]:
     return [*lines, parts[-1]] if parts[-1] else lines
 
 
+def conflict_at(text: str) -> int | None:
+    """Return the index of the line where a merge conflict begins: git's three markers at line starts, in their order. Not
+    one that begins in a block of code or a comment that ends: it is quoted."""
+    page = outline(text)
+    lines, end = page.lines, len(page.lines)
+    for row in range(page.start, end):
+        if lines[row].startswith("<<<<<<< ") and (row >= page.open_at or not page.literal[row]):
+            middle = next((i for i in range(row + 1, end) if lines[i].rstrip("\r\n") == "======="), end)
+            if any(lines[i].startswith(">>>>>>> ") for i in range(middle + 1, end)):
+                return row
+    return None
+
+
 def line_end(lines: Sequence[str]) -> str:
     """Return the line end that most of the lines have."""
     windows = sum(line.endswith("\r\n") for line in lines)

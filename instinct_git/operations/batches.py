@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from instinct_git.core import consolidate as plans
@@ -15,6 +16,9 @@ from instinct_git.operations.workspace import Workspace, refuse_secrets
 from instinct_git.storage import config, inbox, store
 from instinct_git.storage.files import container_paths
 from instinct_git.storage.git import Repository, init_repository
+
+Edit = Callable[[plans.Book], tuple[str, str]]
+"""From the memory as read to (path, new text) of one pattern file; raises InstinctError where there is nothing to edit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,8 @@ class BatchResult:
     published: str = ""
     """The evidence lines that a dry run of record would publish."""
     dry_run: bool = False
+    edited: tuple[str, ...] = ()
+    """Files with a person's uncommitted edits that are in the batch's commit, since it changes them too."""
 
 
 def run(space: Workspace, verb: str, *, dry_run: bool = False, here: bool = False, no_commit: bool = False,
@@ -59,8 +65,10 @@ def run(space: Workspace, verb: str, *, dry_run: bool = False, here: bool = Fals
     if days is not None and days < 0:
         raise InstinctError(f"--days {days} is negative", "give the days without use, 90 by default")
     if dry_run:
-        batch, _, published = _plan(space, verb, None if space.place.top is None else space.repository(), here, days)
-        return _result(batch, "", published=published, dry_run=True)
+        repository = space.repository()
+        batch, _, published = _plan(space, verb, repository, here, days)
+        edited = store.edits(space.place, batch, repository)
+        return _result(batch, "", published=published, dry_run=True, edited=edited)
     if space.place.top is None and space.place.scope in ("global", "private", "shared") and not no_commit:
         init_repository(space.place.root)
         space = space.reopened()
@@ -72,12 +80,11 @@ def _locked(space: Workspace, verb: str, *, here: bool, no_commit: bool, days: i
     repository = space.repository()
     committing = None if no_commit else repository
     if committing is not None:
-        committing.refuse_if_busy()
-        committing.refuse_without_identity()
-        committing.catch_up()
+        _ready(space, committing)
         store.settle_recorded(space.place, committing, _default_revision(space, committing))
     store.sweep(space.place)
     batch, waiting, _ = _plan(space, verb, repository, here, days)
+    edited = store.edits(space.place, batch, committing)
     sha = _commit(space, batch, committing)
     store.drain(space.place, waiting, batch.container, sha)
     if space.place.top is None:
@@ -88,7 +95,14 @@ def _locked(space: Workspace, verb: str, *, here: bool, no_commit: bool, days: i
         where = f"there is no memory here: this was your global one, {space.place.root}"
         batch = replace(batch, notices=(*batch.notices, where))
     bad = tuple(f"{path}: line {line.line} cannot be read ({line.reason})" for path, line in waiting.bad)
-    return _result(replace(batch, notices=(*batch.notices, *bad)), sha)
+    return _result(replace(batch, notices=(*batch.notices, *bad)), sha, edited=edited)
+
+
+def _ready(space: Workspace, repository: Repository) -> None:
+    """Refuse where nothing may be committed; take up what somebody's commit undid of the last batch."""
+    repository.refuse_if_busy()
+    repository.refuse_without_identity()
+    store.owe(space.place, repository.catch_up())
 
 
 def _default_revision(space: Workspace, repository: Repository) -> str:
@@ -111,6 +125,7 @@ def _plan(
             verb, notices = "record", (
                 f"policy `consolidate: default-branch`: on {current or 'a detached HEAD'} the evidence is only recorded; "
                 f"{'decay' if days is not None else 'consolidate'} on {default} after the merge folds it (--here does it now)",
+                *_doubt(space, repository),
             )  # fmt: skip
     today = space.now().date()
     if verb == "record":
@@ -140,10 +155,17 @@ def _refuse_off_default(space: Workspace, repository: Repository | None, here: b
         return
     current, default = repository.branch(), repository.default_branch(space.config()["default_branch"])[0]
     if current != default:
+        hint = f"run it on {default}, where no other branch joins the same files (--here does it on this one)"
         raise InstinctError(
             f"ledger files are joined on the default branch, {default}; this is {current or 'a detached HEAD'}",
-            f"run it on {default}, where no other branch joins the same files (--here does it on this one)",
+            "; ".join((hint, *_doubt(space, repository))),
         )
+
+
+def _doubt(space: Workspace, repository: Repository) -> tuple[str, ...]:
+    """Return the words on a default branch that may be a leftover; nothing where it seems to be right."""
+    doubt, hint = repository.default_branch_doubt(space.config()["default_branch"])
+    return (f"{doubt}: {hint}",) if doubt else ()
 
 
 def _commit(space: Workspace, batch: Batch, repository: Repository | None) -> str:
@@ -171,7 +193,10 @@ def _where_it_stands(space: Workspace, problem: SecretFound) -> SecretFound:
     return problem
 
 
-def _result(batch: Batch, sha: str, *, published: str = "", dry_run: bool = False) -> BatchResult:
+def _result(batch: Batch, sha: str, *, published: str = "", dry_run: bool = False,
+            edited: tuple[str, ...] = ()) -> BatchResult:  # fmt: skip
+    goes = "would go" if dry_run else "went"
+    yours = tuple(f"your edit of {path} {goes} into this commit" for path in edited)
     skipped = tuple(f"{f.path}{f':{f.line}' if f.line else ''}: {f.message}; left alone" for f in batch.skipped)
     removed = tuple(
         f"{key}: its file was deleted by a person and stays away (`instinct restore` brings it back)"
@@ -181,20 +206,25 @@ def _result(batch: Batch, sha: str, *, published: str = "", dry_run: bool = Fals
         batch.verb, sha, batch.promoted_to_mature, batch.promoted_to_rule, batch.total, batch.folded, batch.recorded,
         sum(m.before is not None and m.after < m.before for m in batch.moved) if batch.verb == "decay" else 0,
         batch.faded, batch.moved, batch.removed_by_person, tuple(change.path for change in batch.changes),
-        (*batch.notices, *skipped, *removed), published, dry_run,
+        (*batch.notices, *yours, *skipped, *removed), published, dry_run, edited,
     )  # fmt: skip
 
 
-def change_file(space: Workspace, path: str, text: str, subject: str, *, commit: bool = True) -> str:
-    """Write one pattern file for a person's verb (retire, restore) and commit exactly that file."""
+def change_file(space: Workspace, edit: Edit, subject: str, *, commit: bool = True) -> str:
+    """Let `edit` change one pattern file for a person's verb (retire, restore) and commit exactly that file.
+
+    It reads and writes under the lock: a batch that ends meanwhile is seen and not undone.
+    """
     from instinct_git.core.batch import Change
 
-    refuse_secrets([(path, text)])
+    if not space.place.exists():
+        edit(space.read()[0])  # says what is wrong, without leaving a lock where no memory is
     repository = space.repository() if commit else None
     with store.batch_lock(space.place):
+        path, text = edit(space.read()[0])
+        refuse_secrets([(path, text)])
         if repository is not None:
-            repository.refuse_if_busy()
-            repository.refuse_without_identity()
+            _ready(space, repository)
         batch = Batch("edit", subject=subject, changes=(Change(path, text.encode("utf-8")),))
         prepared = store.prepare(space.place, batch, list(scaffolding()), repository)
         return store.apply(space.place, prepared, repository, commit_message(batch, []))

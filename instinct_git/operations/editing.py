@@ -14,27 +14,31 @@ from instinct_git.operations.workspace import Workspace, near
 def retire(space: Workspace, key: str, *, commit: bool = True) -> str:
     """Set a pattern's status to retired and commit the file. Its evidence goes on being counted, silently."""
     key = normalise_key(key)
-    book, _ = space.read()
+    return change_file(space, lambda book: _retired(book, key), f"instinct: retire {key}", commit=commit)
+
+
+def restore(space: Workspace, key: str, *, commit: bool = True) -> str:
+    """Make a retired pattern active again, or write the file that a person deleted anew, and commit it."""
+    key = normalise_key(key)
+    return change_file(space, lambda book: _restored(space, book, key), f"instinct: restore {key}", commit=commit)
+
+
+def _retired(book: Book, key: str) -> tuple[str, str]:
     pattern = book.files.get(key)
     if pattern is None:
         _refuse_unknown(book, key)
         raise UnknownPattern(f"{key!r} has no file yet", "run `instinct consolidate` first, then retire it")
     if pattern.status == RETIRED:
         raise InstinctError(f"{key!r} is retired already", "`instinct restore` takes it back")
-    text = with_field(pattern.text, "status", RETIRED, pattern.path)
-    return change_file(space, pattern.path, text, f"instinct: retire {key}", commit=commit)
+    return pattern.path, with_field(pattern.text, "status", RETIRED, pattern.path)
 
 
-def restore(space: Workspace, key: str, *, commit: bool = True) -> str:
-    """Make a retired pattern active again, or write the file that a person deleted anew, and commit it."""
-    key = normalise_key(key)
-    book, _ = space.read()
+def _restored(space: Workspace, book: Book, key: str) -> tuple[str, str]:
     pattern = book.files.get(key)
     if pattern is not None:
         if pattern.status == ACTIVE:
             raise InstinctError(f"{key!r} is active", "there is nothing to restore")
-        text = with_field(pattern.text, "status", ACTIVE, pattern.path)
-        return change_file(space, pattern.path, text, f"instinct: restore {key}", commit=commit)
+        return pattern.path, with_field(pattern.text, "status", ACTIVE, pattern.path)
     _refuse_unknown(book, key)
     policy = space.config().policy
     tally = book.tallies(policy).get(key, Tally())
@@ -52,8 +56,7 @@ def restore(space: Workspace, key: str, *, commit: bool = True) -> str:
         tally.last_seen,
         tally.sources,
     )
-    text = new_text(machine, title=tally.title, description=tally.description, metadata=tally.metadata)
-    return change_file(space, path, text, f"instinct: restore {key}", commit=commit)
+    return path, new_text(machine, title=tally.title, description=tally.description, metadata=tally.metadata)
 
 
 def _refuse_unknown(book: Book, key: str) -> None:

@@ -87,7 +87,7 @@ def init(space: Workspace, folder: Path, *, private: bool = False, dry_run: bool
     plan: Mapping[str, tuple[str, str]] = scaffolding(consolidate, why)
     missing = [path for path in plan if not (place.root / path).exists()]
     if not dry_run:
-        _refuse_ignored(place)
+        _refuse_hopeless(place)
         place.root.mkdir(parents=True, exist_ok=True)
         _note_id(folder, always=private)
         scaffold(place, consolidate, why)
@@ -165,12 +165,14 @@ def _policy(place: Place | None) -> tuple[str, str]:
     )
 
 
-def _refuse_ignored(place: Place) -> None:
+def _refuse_hopeless(place: Place) -> None:
+    """Refuse where git could never commit what is about to be written."""
     if place.top is None or place.scope != files.PROJECT:
         return
     from instinct_git.storage.git import Repository
 
     repository = Repository(place)
+    repository.refuse_without_working_tree()
     if repository.ask("check-ignore", "-q", "--no-index", repository.inside(".instinct/patterns/x.md")).code == 0:
         raise InstinctError(
             ".instinct is ignored by git here", "remove the ignore rule, or use `instinct init --private`"

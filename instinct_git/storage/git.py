@@ -12,27 +12,33 @@ import signal
 import subprocess
 import tempfile
 import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from instinct_git.errors import GitFailed, NotInGit, RepositoryBusy
+from instinct_git.storage import hooks
 from instinct_git.storage.files import Place
 
 SCRUBBED = (
     "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR",
     "GIT_NAMESPACE", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS",
+    "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS",
 )  # fmt: skip
 QUIET = {"GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "true", "SSH_ASKPASS_REQUIRE": "never", "LC_ALL": "C"}
 TIMED_OUT = "git did not end within its time limit"
 COMMIT_SECONDS = 120.0
 READ_SECONDS = 60.0
+FAR_AHEAD = 20
+"""Commits beyond `<remote>/HEAD` from which the remote's main or master is taken for the real default branch."""
 ARGUMENTS = 500  # commit ids on one command line: 20 kB
 LOCK_SECONDS = 10.0
+_LOOK_SECONDS = 0.5
 _OPERATIONS = {
     "MERGE_HEAD": "a merge", "CHERRY_PICK_HEAD": "a cherry-pick", "REVERT_HEAD": "a revert",
-    "rebase-merge": "a rebase", "rebase-apply": "a rebase", "sequencer": "a cherry-pick or revert",
+    "rebase-merge": "a rebase", "rebase-apply": "a rebase or `git am`", "sequencer": "a cherry-pick or revert",
 }  # fmt: skip
 _environment = threading.RLock()
 
@@ -97,22 +103,41 @@ def run(folder: Path, args: Sequence[str], *, stdin: bytes = b"", env: Mapping[s
 
 
 def _finished(child: subprocess.Popen[bytes], seconds: float) -> Result:
-    """Wait for a git process; at the time limit, and when we are interrupted, it goes with all that it started."""
-    try:
-        out, err = child.communicate(timeout=seconds)
-    except BaseException as stop:
+    """Wait for a git process; at the time limit, and when we are interrupted, it goes with all that it started.
+
+    When git has ended, whatever a hook left running in the background may hold the streams open: that is not waited for.
+    """
+    deadline = time.monotonic() + seconds
+    while True:
         try:
-            os.killpg(child.pid, signal.SIGKILL) if hasattr(os, "killpg") else child.kill()
-        except OSError:
-            pass  # it has ended meanwhile
-        for stream in (child.stdout, child.stderr):
-            if stream is not None:
-                stream.close()
-        child.wait()
-        if not isinstance(stop, subprocess.TimeoutExpired):
+            out, err = child.communicate(timeout=max(0.0, min(_LOOK_SECONDS, deadline - time.monotonic())))
+            return Result(child.returncode, out, err.decode("utf-8", "replace"))
+        except subprocess.TimeoutExpired as late:
+            if child.poll() is not None:
+                _close(child)
+                return Result(child.returncode, late.output or b"", (late.stderr or b"").decode("utf-8", "replace"))
+            if time.monotonic() < deadline:
+                continue
+            _kill(child)
+            return Result(child.returncode or 1, b"", TIMED_OUT)
+        except BaseException:
+            _kill(child)
             raise
-        return Result(child.returncode or 1, b"", TIMED_OUT)
-    return Result(child.returncode, out, err.decode("utf-8", "replace"))
+
+
+def _kill(child: subprocess.Popen[bytes]) -> None:
+    try:
+        os.killpg(child.pid, signal.SIGKILL) if hasattr(os, "killpg") else child.kill()
+    except OSError:
+        pass  # it has ended meanwhile
+    _close(child)
+    child.wait()
+
+
+def _close(child: subprocess.Popen[bytes]) -> None:
+    for stream in (child.stdout, child.stderr):
+        if stream is not None:
+            stream.close()
 
 
 class Repository:
@@ -153,7 +178,7 @@ class Repository:
 
     def branch(self) -> str:
         """Return the current branch's short name; empty when HEAD is detached."""
-        return self.ask("symbolic-ref", "-q", "--short", "HEAD").text
+        return self.ask("symbolic-ref", "-q", "HEAD").text.removeprefix("refs/heads/")
 
     def default_branch(self, configured: str = "") -> tuple[str, str]:
         """Return (branch name, revision to read): config, else `<remote>/HEAD`, else main or master, else the
@@ -170,6 +195,40 @@ class Repository:
         names = sorted(self.ask("remote").text.splitlines(), key=lambda one: (one != "origin", one))
         remotes = [ref for one in names if (ref := f"refs/remotes/{one}/{name}") in known]
         return name, remotes[0] if remotes else f"refs/heads/{name}"
+
+    def default_branch_doubt(self, configured: str = "") -> tuple[str, str]:
+        """Return (why `<remote>/HEAD` may name a leftover branch, what to do); two empty texts when nothing speaks for it.
+
+        A clone notes the remote's default branch once; git never updates it by itself when the remote's is renamed.
+        """
+        if configured:
+            return "", ""
+        for remote in sorted(self.ask("remote").text.splitlines(), key=lambda one: (one != "origin", one)):
+            base = f"refs/remotes/{remote}/"
+            head = self.ask("symbolic-ref", "-q", base + "HEAD").text
+            name = head.removeprefix(base)
+            if not head:
+                continue
+            hint = f"`git remote set-head {remote} -a`, or `instinct config default_branch NAME`"
+            if not self.commit_of(head):
+                return f"{remote}/HEAD names {name}, a branch that is not there any more", hint
+            for other in ("main", "master"):
+                if other != name and self.commit_of(base + other):
+                    counted = self.ask(
+                        "rev-list", "--left-right", "--count", "--no-merges", f"{head}...{base}{other}"
+                    ).text
+                    behind, ahead = (int(one) for one in counted.split() or ("0", "0"))
+                    if ahead >= FAR_AHEAD and ahead > behind:
+                        return f"{remote}/HEAD names {name}, but {remote}/{other} is {ahead} commits ahead of it", hint
+            return "", ""
+        return "", ""
+
+    def branch_blocker(self, name: str) -> str | None:
+        """Return the existing branch that makes a branch of this name impossible, since git keeps branches as files and
+        folders: `instinct` stands in the way of `instinct/skill/x`, and the other way round. None: nothing does."""
+        refs = self.ask("for-each-ref", "--format=%(refname)", "refs/heads/" + name.partition("/")[0]).text.splitlines()
+        branches = (ref.removeprefix("refs/heads/") for ref in refs)
+        return next((one for one in branches if name.startswith(one + "/") or one.startswith(name + "/")), None)
 
     def recent_authors(self, commits: int = 200) -> int:
         """Return how many different people wrote the newest commits."""
@@ -190,6 +249,25 @@ class Repository:
                 found[path.removeprefix(self.prefix)] = meta.split()[2]
         return found
 
+    def differing(self, revision: str, below: str) -> tuple[set[str], set[str]]:
+        """Return the memory paths whose working-tree files are not as at a revision, and those that git does not know."""
+        names = (
+            "diff",
+            "--name-only",
+            "-z",
+            "--diff-filter=d",
+            "--no-ext-diff",
+            "--no-renames",
+            "--no-relative",
+            revision,
+        )
+        inside = f":(literal){self.inside(below)}"
+        found = (self.ask(*names, "--", inside), self.ask("ls-files", "-o", "-z", "--full-name", "--", inside))
+        changed, fresh = (one.out.decode("utf-8", "surrogateescape").split("\0") for one in found)
+        return {one.removeprefix(self.prefix) for one in changed if one}, {
+            one.removeprefix(self.prefix) for one in fresh if one
+        }
+
     def blobs(self, ids: Iterable[str]) -> dict[str, bytes]:
         """Return {blob id: content}."""
         wanted = list(dict.fromkeys(ids))
@@ -208,9 +286,11 @@ class Repository:
         return found
 
     def tracked(self, below: str = ".instinct") -> dict[str, str]:
-        """Return {memory path: tag letter of `git ls-files -t`} of the index entries."""
-        out = self.ask("ls-files", "-t", "-z", "--full-name", "--", self.inside(below)).out
-        entries = out.decode("utf-8", "surrogateescape").split("\0")
+        """Return {memory path: tag letter of `git ls-files -v`} of the index entries; a small one: assumed unchanged."""
+        result = self.ask("ls-files", "-v", "-z", "--full-name", "--", self.inside(below))
+        if result.code:
+            raise failed("ls-files", result)  # a damaged index
+        entries = result.out.decode("utf-8", "surrogateescape").split("\0")
         return {entry[2:].removeprefix(self.prefix): entry[0] for entry in entries if len(entry) > 2}
 
     def history(self, paths: Sequence[str], limit: int = 0) -> list[Commit]:
@@ -241,14 +321,7 @@ class Repository:
         for name, words in _OPERATIONS.items():
             if (self.git_dir / name).exists():
                 raise RepositoryBusy(f"{words} is in progress", f"finish or abort it, then run this again; {later}")
-        probe = self.ask("rev-parse", "--is-inside-work-tree")
-        if probe.code:
-            raise failed("rev-parse", probe)
-        if probe.text != "true":
-            raise RepositoryBusy(
-                f"{self.top} is a bare repository: it has no working tree",
-                "run this in a clone or a linked worktree of it",
-            )
+        self.refuse_without_working_tree()
         if self._is_hook_of_an_open_commit():
             raise RepositoryBusy("a git commit is running (this is one of its hooks)", f"run it afterwards; {later}")
         if not self.branch():
@@ -258,6 +331,11 @@ class Repository:
                 ".instinct is ignored by git", "remove the ignore rule, or use `instinct init --private` instead"
             )
         tags = self.tracked()
+        if any(tag in "hs" for tag in tags.values()):
+            raise RepositoryBusy(
+                "files of .instinct are marked as assumed unchanged: git would commit old versions of them",
+                "`git ls-files .instinct | git update-index --no-assume-unchanged --stdin`, then run this again",
+            )
         if "S" in tags.values():
             raise RepositoryBusy(
                 "this sparse checkout leaves out files of .instinct",
@@ -266,22 +344,44 @@ class Repository:
         if "M" in tags.values():
             raise RepositoryBusy("files of .instinct have merge conflicts", "resolve them, then run this again")
 
+    def refuse_without_working_tree(self) -> None:
+        """Raise RepositoryBusy where git has no working tree around the memory, GitFailed where it refuses the folder."""
+        probe = self.ask("rev-parse", "--is-inside-work-tree")
+        if probe.code:
+            raise failed("rev-parse", probe)
+        if probe.text == "true":
+            return
+        elsewhere = self.ask("config", "core.worktree").text
+        if elsewhere:
+            raise RepositoryBusy(
+                f"git has the working tree of {self.top} elsewhere: core.worktree is {elsewhere}",
+                "write a file .git with the line `gitdir: PATH` there, or `git config --unset core.worktree`",
+            )
+        raise RepositoryBusy(
+            f"{self.top} is a bare repository: it has no working tree",
+            "run this in a clone or a linked worktree of it (`git worktree add`)",
+        )
+
     def _is_hook_of_an_open_commit(self) -> bool:
-        """True in a hook of this worktree's `git commit` before the commit is made: git exports the index to its hooks,
-        and until then that index holds what HEAD has not. In a post-commit hook both agree."""
+        """True in a hook of this worktree's `git commit` before the commit is made."""
         given = os.environ.get("GIT_INDEX_FILE")
         if not given:
             return False
-        index = (self.top / given).resolve()
+        hook = hooks.find(given)
+        index = ((hook.top or self.top) / given).resolve()
         if self.git_dir.resolve() not in index.parents:
             return False  # the commit of another repository
-        if (self.git_dir / "index.lock").exists():
-            return True
-        if not index.exists():
-            return False  # a partial commit's index, which is gone when the commit is made
+        if hook.before is not None or not index.exists():
+            return bool(hook.before)
+        # The system does not tell. Before a commit that changes something the index holds what HEAD has not.
         return not self.head() or bool(
             self.ask("diff-index", "--cached", "--quiet", "HEAD", env={"GIT_INDEX_FILE": str(index)}).code
         )
+
+    def filter_of(self, path: str) -> str:
+        """Return the name of the filter (such as lfs) through which a memory path goes into git; empty: as it is."""
+        named = self.ask("check-attr", "filter", "--", self.inside(path)).text.rpartition(": ")[2]
+        return "" if named in ("unspecified", "unset", "set") else named
 
     def refuse_without_identity(self) -> None:
         """Raise GitFailed when git does not know who commits. An identity is never invented."""
@@ -306,20 +406,18 @@ class Repository:
 
         return commits.commit(self, paths, message)
 
-    def catch_up(self) -> None:
-        """Let the real index know what an earlier batch committed while somebody else held that index."""
+    def catch_up(self) -> list[str]:
+        """Let the real index know what the last batch committed while somebody else held that index. Returns the memory
+        paths that a later commit took back unknowingly and that are to be committed again."""
         from instinct_git.storage import commits
 
-        commits.catch_up(self)
+        return commits.catch_up(self)
 
-    def commit_on(self, branch: str, base: str, files: Mapping[str, bytes], message: str) -> str:
-        """Make a commit with these files on top of `base` and let the new `branch` point to it.
-
-        Touches neither the working tree, the index nor HEAD. Raises GitFailed when the branch exists meanwhile.
-        """
+    def undone(self) -> bool:
+        """True when tip or index lack something of the last batch; the next one puts it back."""
         from instinct_git.storage import commits
 
-        return commits.commit_on(self, branch, base, files, message)
+        return any(commits.undone(self))
 
 
 def init_repository(folder: Path) -> None:

@@ -36,8 +36,13 @@ def read(place: Place) -> tuple[Snapshot, inbox.Waiting]:
     """Read the whole memory from the working tree, and the inbox."""
     waiting = inbox.read(place)
     root = place.root
-    patterns = {path: (root / path).read_bytes().decode("utf-8", "surrogateescape") for path in pattern_paths(root)}
-    snapshot = Snapshot(patterns, _containers(root, OBSERVATIONS), _containers(root, LEDGER), waiting.evidence)
+    try:
+        patterns = {path: (root / path).read_bytes().decode("utf-8", "surrogateescape") for path in pattern_paths(root)}
+        snapshot = Snapshot(patterns, _containers(root, OBSERVATIONS), _containers(root, LEDGER), waiting.evidence)
+    except PermissionError as problem:
+        raise InstinctError(
+            f"{problem.filename} cannot be read: {problem.strerror}", "let this user read it, then run this again"
+        ) from None
     return snapshot, waiting
 
 
@@ -45,7 +50,8 @@ def pattern_paths(root: Path) -> list[str]:
     """Return the paths of all pattern files below the memory's root."""
     base = str(root / PATTERNS)
     found = []
-    for folder, _, names in os.walk(base):
+    for folder, _, _ in os.walk(base):
+        names = files.regular_files(Path(folder))
         inside = os.path.relpath(folder, root).replace(os.sep, "/")
         found += [
             f"{inside}/{name}" for name in names if name.endswith(".md") and name[0] != "." and name != "README.md"
@@ -136,6 +142,16 @@ def prepare(place: Place, batch: Batch, scaffolding: Iterable[str], repository: 
     return Prepared(batch, contents)
 
 
+def edits(place: Place, batch: Batch, repository: Repository | None) -> tuple[str, ...]:
+    """Return the paths that a batch changes and in which a person has edits that are not committed yet: they go along."""
+    wanted = [change.path for change in batch.changes if change.path.startswith(PATTERNS)]
+    if repository is None or not (wanted or (batch.verb in ("consolidate", "decay") and batch.changes)):
+        return ()
+    changed, fresh = repository.differing("HEAD", ".instinct")
+    yours = {*changed, *(path for path in fresh if path != CONFIG)} - set(_journal(place))  # an interrupted batch's own
+    return tuple(path for path in (*wanted, CONFIG) if path in yours)
+
+
 def _changed_config(place: Place, repository: Repository, known: Mapping[str, str]) -> dict[str, bytes]:
     """Return the config where it differs from HEAD's: numbers folded under it must be checkable in every clone."""
     file = place.root / CONFIG
@@ -157,6 +173,12 @@ def _journal(place: Place) -> list[str]:
         return [path for path in listed if isinstance(path, str)]
     except (OSError, ValueError):
         return []
+
+
+def owe(place: Place, paths: Iterable[str]) -> None:
+    """Let the next commit take these paths along as they are in the working tree."""
+    if owed := sorted({*_journal(place), *paths}):
+        files.replace(_journal_path(place), json.dumps(owed).encode("utf-8"))
 
 
 def interrupted(place: Place) -> bool:

@@ -71,6 +71,10 @@ EXAMPLES: dict[str, tuple[str, str, str]] = {
     "secret-option": (join("deploy --pass", "word "), PASSWORD, " --force"),
     "login-option": ("curl -u admin:", PASSWORD, " https://host/"),
     "password-assignment": (join("pass", "word = "), PASSWORD, ""),
+    "pw-assignment": (join("p", "w="), PASSWORD, ""),
+    "password-entry": (join("ENV DB_PASS", "WORD "), PASSWORD, ""),
+    "password-in-words": (join("log in with pass", "word "), MIXED, " now"),
+    "client-password": (join("my", "sql -u root -p"), PASSWORD, " shop"),
     "token-assignment": (join("API_", "KEY="), MIXED, ""),
 }
 
@@ -101,7 +105,64 @@ ASSIGNMENTS = [
     join("令", "牌\uff1a\u300c{}\u300d"),
 ]
 
+# a password that the words around it give away, however weak; `{}` is the value
+GIVEN_AWAY = [
+    (join("p", "w={}"), "abc123"),
+    (join("db_p", "w: '{}'"), "hunter2"),
+    (join("P", "W={}"), "hunter2"),
+    (join("DB_P", "W = {}"), "winter-2026"),
+    (join("p", "w is {}"), "hunter22"),
+    (join("user=app pa", "ss={}"), "hunter22"),
+    (join("machine h login u pass", "word {}"), "hunter22"),
+    (join("ENV PASS", "WORD {}"), "hunter22"),
+    (join("PGPASS", "WORD {}"), "hunter22"),
+    (join("the pass", "word is {}"), "hunter22"),
+    (join("pass", "phrase {}"), PASSWORD),
+    (join("pass", "word {} works"), MIXED),
+    (join("my", "sql -p{}"), "Secret"),
+    (join("my", "sql shop -uroot -p{}"), "sesame"),
+    (join("my", "sqldump -h db -P 3306 -u root -p'{}' shop"), "sesame"),
+    (join("mari", "adb --host=db -p{} shop"), "sesame"),
+    (join("ssh", "pass -p {} ssh host"), "sesame"),
+    (join("ssh", "pass -p'{}' ssh host"), "sesame"),
+    (join("docker lo", "gin -u me -p {}"), "sesame"),
+    (join("mongo", "dump -u me -p {} --db shop"), "sesame"),
+    (join("redis", "-cli -h cache -a {} ping"), "sesame"),
+]
+
 PROSE = [
+    "password reset flow",
+    "the password reset2 page and the PASSWORD RESET flow",
+    "password argument2 is passed on; a password field_12",
+    "password sha256-hash, password base64-encoded, password pbkdf2-sha256",
+    "the password must have 12345 tries",
+    "pw=$PW",
+    'pw="${PW}"',
+    "pw=<password> and pw=changeme and pw=your-password-1",
+    "pw = getpass()",
+    "pw: ask the team",
+    "pw.length and pw_hash_2 and spw=1",
+    "pass=true, pass=3, pass = 100%; bypass=abc12345",
+    "passes=12345678 compass=north12",
+    "mkdir -p build/out2 && cp -pr a b",
+    "serve -p 8080, ssh -p 2222 host, docker run -p 8080:80 web",
+    "docker run --name mysql -p3306:3306 mysql:8",
+    "docker run --name mysql -p 3306:3306 -e A=b mysql:8",
+    "install mysql && mkdir -pv /data",
+    "use mysql then mkdir -pvm 700 /data; tar -pxzf a.tgz",
+    "mysql -p$PW shop",
+    'mysql -u root -p"$DB_PASS" shop',
+    "mysql -u root -p shop",
+    "mysql -u root -p",
+    "mysql -uroot -pPASSWORD shop; mysql -ppassword; mysql -p<password>; mysql -p${PW}; mysql -p****",
+    "mysql --protocol=tcp --port 3306",
+    "sshpass -p $PW ssh host; sshpass -e ssh host; sshpass -f file ssh host",
+    "docker login -u me --password-stdin",
+    "docker login -u me -p $TOKEN",
+    "mongo -p --host db",
+    "redis-cli -h cache -p 6379",
+    "ENV PASSWORD $SECRET",
+    "login form, password field",
     "",
     "run the tests before committing",
     "the token budget: 800 tokens",
@@ -213,6 +274,12 @@ def test_a_password_that_a_person_would_choose_is_found(value: str) -> None:
     assert names(join("pass", "word: ") + value) == ["password-assignment"]
 
 
+@pytest.mark.parametrize(("form", "value"), GIVEN_AWAY)
+def test_a_password_that_its_surroundings_give_away_is_found(form: str, value: str) -> None:
+    text = form.format(value)
+    assert [text[secret.start : secret.end] for secret in find_secrets(text)] == [value]
+
+
 @pytest.mark.parametrize("text", PROSE)
 def test_prose_passes(text: str) -> None:
     assert find_secrets(text) == []
@@ -312,6 +379,10 @@ def test_any_text_can_be_scanned(text: str) -> None:
 
 
 ADVERSARIAL = [
+    "my" + "sql -a b ",
+    "mysql",
+    "login a ",
+    "p" + "w=",
     "eyJ",
     "eyJaaaaaaaa.",
     "eyJ-",

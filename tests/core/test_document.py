@@ -212,7 +212,9 @@ BROKEN = {
     "no front matter": ("just text\n", 1), "an empty file": ("", 1),
     "no end": (f"---\npattern: {KEY}\nconfidence: 1\n", 1),
     "conflict markers": (f"---\npattern: {KEY}\n<<<<<<< ours\nconfidence: 1\n=======\n", 3),
-    "conflict markers in the body": (f"---\npattern: {KEY}\nconfidence: 1\n---\na\n>>>>>>> theirs\n", 6),
+    "conflict markers in the body": (
+        f"---\npattern: {KEY}\nconfidence: 1\n---\na\n<<<<<<< ours\nb\n=======\nc\n>>>>>>> theirs\n", 6,
+    ),
     "confidence twice": (f"---\npattern: {KEY}\nconfidence: 1\nconfidence: 2\n---\n", 4),
     "counted twice, once below": (f"---\npattern: {KEY}\nconfidence: 1\ncounted: 1\n{SEPARATOR}\ncounted: 2\n---\n", 6),
     "title twice": (f"---\npattern: {KEY}\nconfidence: 1\ntitle: a\ntitle: b\n---\n", 5),
