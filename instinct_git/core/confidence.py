@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from operator import itemgetter
 from typing import Any
 
-from instinct_git.core.evidence import day_of, iso_day, position
+from instinct_git.core.evidence import TIME_DRIVEN, day_of, iso_day, position
 from instinct_git.core.keys import CATEGORIES
 from instinct_git.core.model import Evidence, Policy, Step, Tally
 
@@ -14,6 +15,8 @@ USES = frozenset(("observed", "succeeded", "confirmed"))
 
 NO_SOURCES = frozenset(("decayed", "idle", "faded", "expired", "proposed", "approved", "rejected"))
 """Kinds whose `by` names no agent that saw the pattern: time's, and the answers of people."""
+
+_ID = itemgetter(0)
 
 
 def retracted(evidence: Iterable[Evidence]) -> set[str]:
@@ -47,24 +50,33 @@ def _end(key: str, target: Mapping[str, str]) -> str:
 def group(evidence: Iterable[Evidence]) -> dict[str, list[Evidence]]:
     """Return {representative key: its evidence in fold order}, retracted ids and bookkeeping kinds left out."""
     everything = evidence if isinstance(evidence, (list, tuple)) else list(evidence)
-    gone = retracted(everything)
-    stands_for = representatives(one for one in everything if one.id not in gone)
+    moving = [one for one in everything if one.k in ("retract", "alias")]
+    gone = retracted(moving)
+    stands_for = representatives(one for one in moving if one.id not in gone)
     groups: dict[str, list[Evidence]] = {}
     for one in everything:
-        if one.k in ("retract", "alias") or one.id in gone:
-            continue
-        groups.setdefault(stands_for.get(one.p, one.p), []).append(one)
+        key = one.p
+        if moving:
+            if one.k in ("retract", "alias") or one.id in gone:
+                continue
+            key = stands_for.get(key, key)
+        if key in groups:
+            groups[key].append(one)
+        else:
+            groups[key] = [one]
     for members in groups.values():
-        members.sort(key=lambda one: position(one.id))
+        members.sort(key=_ID)
+        if members[-1].id.startswith(TIME_DRIVEN):  # letters come after digits; without them the two orders are one
+            members.sort(key=lambda one: position(one.id))
     return groups
 
 
-def _delta(one: Evidence, policy: Policy) -> int:
-    if one.k == "adjusted":
-        return int(one.extra.get("n", 0))
-    if one.k in ("observed", "succeeded", "confirmed", "denied", "decayed", "remembered"):
-        return int(getattr(policy, one.k))
-    return 0
+def _steps(policy: Policy) -> dict[str, int]:
+    """Return {kind: what one piece of it adds}; the others add nothing, and `adjusted` what it says itself."""
+    return {
+        "observed": policy.observed, "succeeded": policy.succeeded, "confirmed": policy.confirmed,
+        "denied": policy.denied, "decayed": policy.decayed, "remembered": policy.remembered,
+    }  # fmt: skip
 
 
 def _word(one: Evidence, name: str) -> str:
@@ -78,6 +90,7 @@ def fold_one(members: Iterable[Evidence], policy: Policy, *, steps: bool = False
     Every step is floored at 0; `observed` counts at most `policy.session_cap` times a (source, session), without a
     session always (DESIGN section 5).
     """
+    adds, cap = _steps(policy), policy.session_cap
     total = count = 0
     first = last = category = title = description = ""
     sources: set[str] = set()
@@ -86,32 +99,37 @@ def fold_one(members: Iterable[Evidence], policy: Policy, *, steps: bool = False
     faded = None
     trace: list[Step] = []
     for one in members:
+        evidence_id, _, kind, _, by, session, _, _, extra = one
         count += 1
-        delta, capped = _delta(one, policy), False
-        if one.k == "observed" and one.s:
-            times = seen[one.by, one.s] = seen.get((one.by, one.s), 0) + 1
-            capped = times > policy.session_cap
-            delta = 0 if capped else delta
-        total = max(0, total + delta)
-        if one.k in USES:
-            last = day_of(one.id)
+        delta, capped = adds.get(kind, 0), False
+        if kind == "adjusted":
+            delta = int(extra.get("n", 0))
+        elif kind == "observed" and session:
+            times = seen[by, session] = seen.get((by, session), 0) + 1
+            if times > cap:
+                delta, capped = 0, True
+        total += delta
+        if total < 0:
+            total = 0
+        if kind in USES:
+            last = evidence_id
             first = first or last
-        if one.by and one.k not in NO_SOURCES:
-            sources.add(one.by)
-        if one.k == "faded":
-            faded = position(one.id)
-        if one.extra:
+        if by and kind not in NO_SOURCES:
+            sources.add(by)
+        if kind == "faded":
+            faded = position(evidence_id)
+        if extra:
             category = category or _word(one, "cat")
             title = title or _word(one, "title")
             description = description or _word(one, "desc")
-            meta = one.extra.get("meta")
+            meta = extra.get("meta")
             if isinstance(meta, dict):
                 metadata = {**meta, **metadata}
         if steps:
             trace.append(Step(one, delta, total, capped))
     return Tally(
-        total, iso_day(first) if first else "", iso_day(last) if last else "", tuple(sorted(sources)), count,
-        category, title, description, metadata, faded, tuple(trace),
+        total, iso_day(day_of(first)) if first else "", iso_day(day_of(last)) if last else "", tuple(sorted(sources)),
+        count, category, title, description, metadata, faded, tuple(trace),
     )  # fmt: skip
 
 

@@ -77,14 +77,19 @@ class Book:
         self.waiting = EvidenceSet(one for one in snapshot.inbox if one.id not in self.tree_ids)
         everything = list(self.everything)
         self.groups = group(everything)
-        self.pooled = {key for key, members in self.groups.items() if any(one.k == "candidate" for one in members)}
-        """Keys that are candidates."""
-        self._folded: tuple[Policy, dict[str, Tally]] | None = None
-        gone = retracted(everything)
-        aliases = [one for one in everything if one.k == "alias" and one.id not in gone]
+        telling = [one for one in everything if one.k in ("alias", "retract", "candidate")]  # few among a million
+        gone = retracted(telling)
+        aliases = [one for one in telling if one.k == "alias" and one.id not in gone]
         self.stands_for = representatives(aliases)
-        self.stood_for = representatives(one for one in aliases if one.id in self.ledger_ids)
-        """The aliases that are folded already."""
+        self.pooled = {
+            self.stands_for.get(one.p, one.p) for one in telling if one.k == "candidate" and one.id not in gone
+        }
+        """Keys that are candidates."""
+        folded = [one for one in telling if one.id in self.ledger_ids]
+        parted = retracted(folded)
+        self.stood_for = representatives(one for one in folded if one.id not in parted)
+        """What `stands_for` was at the last fold."""
+        self._folded: tuple[Policy, dict[str, Tally]] | None = None
 
     def _read(self, containers: Mapping[str, bytes]) -> dict[str, list[Evidence]]:
         read = {}
@@ -345,16 +350,12 @@ class _Fold:
     def _machine(
         self, key: str, category: str, confidence: int, tally: Tally, pattern: PatternFile | None = None
     ) -> MachineLines:
+        # Law 5: where there is evidence the lines are its alone; without any they are whoever wrote the file by hand's.
+        told = pattern if pattern is not None and not tally.evidence else tally
+        level = self.policy.level(confidence)
         return MachineLines(
-            key,
-            category,
-            confidence,
-            tally.total,
-            self.policy.level(confidence),
-            tally.first_seen or (pattern.first_seen if pattern else ""),
-            tally.last_seen or (pattern.last_seen if pattern else ""),
-            tally.sources or (pattern.sources if pattern else ()),
-        )
+            key, category, confidence, tally.total, level, told.first_seen, told.last_seen, told.sources
+        )  # fmt: skip
 
     def _candidate(self, key: str, body: str = "") -> dict[str, Any]:
         if key not in self.book.pooled:
@@ -392,14 +393,14 @@ def with_approvals(text: str, pattern: PatternFile, members: Iterable[Evidence])
     if not new:
         return text
     entries = [*pattern.verified, *({"by": by, "at": day} for day, by in new)]
-    return with_field(text, "verified", flow(entries), pattern.path)
+    return with_field(text, "verified", flow(entries), pattern.path, first=True)  # a revert must not run into it
 
 
 def removed_by_person(book: Book, key: str, tally: Tally) -> bool:
     """True when the key's missing file was deleted by a person: it has folded evidence newer than its last `faded`.
 
-    Evidence that only now reaches the key, by an alias that is not folded or whose old key's file still counts it,
-    never had a file under this key to delete.
+    Evidence that only now reaches the key, by an alias that is not folded or whose old key's file still counts it, or
+    because what stood for the key no longer does, never had a file under this key to delete.
     """
     if key in book.files or book.unreadable(key):
         return False
@@ -409,10 +410,8 @@ def removed_by_person(book: Book, key: str, tally: Tally) -> bool:
 
 
 def _counted_for(book: Book, key: str, own: str) -> bool:
-    if own == key:
-        return True
     old = book.files.get(own)
-    return book.stood_for.get(own, own) == key and (old is None or old.counted == 0)
+    return book.stood_for.get(own, own) == key and (own == key or old is None or old.counted == 0)
 
 
 def _count(number: int, noun: str) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import unicodedata
 
+from instinct_git.core.digest import sha256_hex
 from instinct_git.errors import InstinctError, InvalidKey
 
 MAX_KEY_BYTES = 200
@@ -50,6 +51,11 @@ def normalise_key(text: str) -> str:
     if split_key(key)[0] != OTHER and not split_key(key)[1].strip():
         raise InvalidKey(f"the key {key!r} has a prefix and no body", hint)
     return key
+
+
+def is_hidden(char: str) -> bool:
+    """True for a character that nobody can see."""
+    return char in _HIDDEN
 
 
 def split_key(key: str) -> tuple[str, str]:
@@ -101,9 +107,7 @@ def file_name(key: str) -> str:
     _, body = split_key(key)
     if is_slug(body):
         return body
-    import hashlib  # only the keys that need it pay for it
-
-    digest = hashlib.sha256(key.encode("utf-8")).hexdigest()[:8]
+    digest = sha256_hex(key.encode("utf-8"))[:8]
     name = slug(body)
     return f"{name}-{digest}" if name else digest
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple, TypeVar
 
 from instinct_git.core.keys import describe
@@ -48,18 +48,24 @@ def tokens(text: str) -> int:
     return wide + (len(text) - wide + 3) // 4
 
 
-def within_budget(rows: Sequence[tuple[T, str]], budget: int) -> tuple[list[T], list[T]]:
+def cost(pattern: PatternFile) -> int:
+    """Return what a suggestion of the pattern takes of a token budget."""
+    return tokens(f"{pattern.key} {words_for(pattern)}") + 1
+
+
+def within_budget(rows: Iterable[tuple[T, str]], budget: int) -> tuple[list[T], list[T]]:
     """Split (item, text) rows, in order, into those whose texts fit the token budget and those left out."""
+    return fitting(((item, tokens(text) + 1) for item, text in rows), budget)
+
+
+def fitting(rows: Iterable[tuple[T, int]], budget: int) -> tuple[list[T], list[T]]:
+    """Split (item, cost in tokens) rows, in order, into those that fit the budget and those left out."""
     kept: list[T] = []
     left: list[T] = []
     spent = 0
-    for item, text in rows:
-        if spent >= budget:
-            left.append(item)
-            continue
-        cost = tokens(text) + 1
-        if spent + cost <= budget:
-            spent += cost
+    for item, taken in rows:
+        if spent + taken <= budget:
+            spent += taken
             kept.append(item)
         else:
             left.append(item)

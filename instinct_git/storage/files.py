@@ -9,9 +9,12 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
+from instinct_git.core.digest import sha256_hex
 from instinct_git.errors import InstinctError
 
 PROJECT, PRIVATE, GLOBAL, SHARED = "project", "private", "global", "shared"
+FOLDERS = ("observations", "patterns", "ledger")
+_PATTERN_FOLDERS = tuple(f"patterns/{name}" for name in ("seq", "pref", "fix", "combo", "note", "other"))
 
 
 class Place(NamedTuple):
@@ -31,6 +34,8 @@ class Place(NamedTuple):
     """The git directory that all worktrees share."""
     fell_back: bool = False
     """True when the global memory was taken because there is no memory here."""
+    ignored: str = ""
+    """What was not taken for this folder's memory, and why; empty: nothing."""
 
     @property
     def state_dir(self) -> Path:
@@ -72,7 +77,69 @@ class Place(NamedTuple):
 def is_memory(folder: Path) -> bool:
     """True when `folder` holds a memory. `.instinct` alone does not tell: $INSTINCT_HOME has that name by default."""
     base = folder / ".instinct"
-    return any((base / name).is_dir() for name in ("observations", "patterns", "ledger"))
+    return any((base / name).is_dir() for name in FOLDERS)
+
+
+def refuse_obstacles(folder: Path, home: Path) -> None:
+    """Raise InstinctError where something else than a folder stands in a memory's place. Git keeps nothing behind a
+    symbolic link, and what one leads to is somebody else's."""
+    base = folder / ".instinct"
+    if not os.path.lexists(base) or base.absolute() == home.absolute() or base.resolve() == home.resolve():
+        return
+    if os.path.lexists(base / ".git"):
+        raise InstinctError(
+            f"{base} is a git repository of its own (a submodule?), and a memory is a folder of its project",
+            "move it away, then run `instinct init`",
+        )
+    for path in (base, *(base / name for name in (*FOLDERS, *_PATTERN_FOLDERS))):
+        if path.is_symlink():
+            raise InstinctError(
+                f"{path} is a symbolic link, and a memory must be a real folder",
+                f"replace it with the folder that it leads to (now {path.readlink()}), then run this again",
+            )
+        if path.exists() and not path.is_dir():
+            what = "`instinct init`" if path == base else "this"
+            raise InstinctError(
+                f"{path} is a file, and a memory needs a folder there", f"move that file away, then run {what} again"
+            )
+
+
+def refuse_bare(start: Path) -> None:
+    """Raise InstinctError in a bare repository: it has no working tree that could hold a memory."""
+    for folder in (start, *start.parents):
+        if os.path.lexists(folder / ".git"):
+            return
+        if folder.name != ".git" and (folder / "HEAD").is_file() and all(
+            (folder / name).is_dir() for name in ("objects", "refs")
+        ):  # fmt: skip
+            raise InstinctError(
+                f"{folder} is a bare repository: it has no working tree",
+                "run this in a clone of it, or in a worktree (`git worktree add`)",
+            )
+
+
+def _distrusted(folder: Path, start: Path) -> str:
+    """Say why a memory in `folder` is not taken for that of `start` where no git repository says what belongs together;
+    empty: it is. Whoever can write into it speaks to the agent."""
+    if folder != start:
+        if folder.parent == folder:
+            return "a file system's root belongs to no project"
+        if folder.stat().st_dev != start.stat().st_dev:
+            return "it lies on another file system"
+        home = Path.home()
+        if home in (start, *start.parents) and home not in (folder, *folder.parents):
+            return "it lies outside your home folder"
+        if not _is_ours(folder):
+            return "its folder belongs to another user"
+    base = folder / ".instinct"
+    return "" if not base.is_dir() or _is_ours(base) else "it belongs to another user"
+
+
+def _is_ours(path: Path) -> bool:
+    if not hasattr(os, "getuid"):
+        return True  # Windows has no such number
+    owner = path.stat().st_uid
+    return owner == os.getuid() or (os.getuid() == 0 and str(owner) == os.environ.get("SUDO_UID"))
 
 
 def instinct_home(given: str | os.PathLike[str] | None = None) -> Path:
@@ -81,14 +148,28 @@ def instinct_home(given: str | os.PathLike[str] | None = None) -> Path:
     return Path(chosen).expanduser().absolute() if chosen else Path.home() / ".instinct"
 
 
+def current_folder() -> Path:
+    """Return the folder this process is in. Raises InstinctError when somebody has deleted it."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        raise InstinctError("the current folder has been deleted", "change to a folder that is there") from None
+
+
 def locate(start: Path, home: Path) -> Place:
     """Return the memory for a folder: the nearest `.instinct/` of its repository, else this project's private memory,
     else the user's global one."""
     start = start.absolute()
     if not start.is_dir():
         raise InstinctError(f"{start} is not a folder", "name a folder of the project")
+    refuse_bare(start)
     top, git_dir, common_dir = find_repository(start)
+    ignored = ""
     for folder in (start, *start.parents):
+        if top is None and (why := _distrusted(folder, start)):
+            ignored = _nearest(folder, home, why)
+            break
+        refuse_obstacles(folder, home)
         if is_memory(folder):
             scope = GLOBAL if folder == home / GLOBAL else PROJECT
             return Place(folder, scope, home, top, git_dir, common_dir)
@@ -101,7 +182,15 @@ def locate(start: Path, home: Path) -> Place:
             return at(private, PRIVATE, home)
         if any((project.state_dir / name).is_dir() for name in ("inbox", "recorded")):
             return project  # the clone has a memory, this branch has no `.instinct/` yet: evidence waits in the inbox
-    return at(home / GLOBAL, GLOBAL, home, fell_back=True)
+    return at(home / GLOBAL, GLOBAL, home, fell_back=True)._replace(ignored=ignored)
+
+
+def _nearest(folder: Path, home: Path, why: str) -> str:
+    """Return the words about the nearest memory from `folder` upward, which is not taken; empty when there is none."""
+    for above in (folder, *folder.parents):
+        if is_memory(above) and above / ".instinct" != home:
+            return f"{above / '.instinct'} is not used here: {why}"
+    return ""
 
 
 def at(root: Path, scope: str, home: Path, *, fell_back: bool = False) -> Place:
@@ -122,6 +211,11 @@ def find_repository(start: Path) -> tuple[Path | None, Path | None, Path | None]
             text = dot_git.read_text(encoding="utf-8", errors="surrogateescape").strip()
             if text.startswith("gitdir:"):
                 git_dir = Path(os.path.normpath(folder / text.removeprefix("gitdir:").strip()))
+                if not git_dir.is_dir():
+                    raise InstinctError(
+                        f"{dot_git} leads to {git_dir}, which is not there",
+                        "`git worktree repair` in the main working tree, or `git submodule update --init`, brings it back",
+                    )
                 return folder, git_dir, _common_dir(git_dir)
     return None, None, None
 
@@ -141,9 +235,7 @@ def path_id(path: Path) -> str:
 
 def path_hash(path: str) -> str:
     """Return 12 hex digits of the SHA-256 of a path's bytes."""
-    import hashlib
-
-    return hashlib.sha256(os.fsencode(path)).hexdigest()[:12]
+    return sha256_hex(os.fsencode(path))[:12]
 
 
 def project_fingerprint(path: str | os.PathLike[str] = ".") -> str:
@@ -180,9 +272,7 @@ def _own_path_id(place: Place) -> str:
 
 def url_id(url: str) -> str:
     """Return the project id of a remote's address."""
-    import hashlib
-
-    return hashlib.sha256(normalise_url(url).encode("utf-8", "surrogateescape")).hexdigest()[:12]
+    return sha256_hex(normalise_url(url).encode("utf-8", "surrogateescape"))[:12]
 
 
 def remote_url(common_dir: Path) -> str:
@@ -228,11 +318,18 @@ def normalise_url(url: str) -> str:
 
 def container_paths(root: Path, below: str) -> list[str]:
     """Return the paths of the containers in `observations/` or `ledger/`."""
+    return sorted(
+        f"{below}{name}" for name in regular_files(root / below) if name.endswith(".jsonl") and name[0] != "."
+    )
+
+
+def regular_files(folder: Path) -> list[str]:
+    """Return the names of a folder's ordinary files: what a link leads to is not the memory's."""
     try:
-        names = os.listdir(root / below)
+        with os.scandir(folder) as entries:
+            return [entry.name for entry in entries if entry.is_file(follow_symlinks=False)]
     except (FileNotFoundError, NotADirectoryError):
         return []
-    return sorted(f"{below}{name}" for name in names if name.endswith(".jsonl") and name[0] != ".")
 
 
 # --- writing --------------------------------------------------------------------------------------------------------
@@ -280,6 +377,12 @@ def replace(path: Path, content: bytes) -> None:
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def link(path: Path, said: str) -> None:
+    """Make a symbolic link; never overwrites."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.symlink_to(said)
 
 
 def _write(path: Path, content: bytes, *, sync: bool) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from instinct_git.core.digest import hmac_hex
 from instinct_git.core.evidence import BadLine, dump_container, nonce, parse_container, published
 from instinct_git.core.model import Evidence
 from instinct_git.errors import InstinctError
@@ -128,10 +129,7 @@ def inbox_files(place: Place) -> list[Path]:
 
 def session_code(place: Place, session: str) -> str:
     """Return the 12 hex digits that stand for an agent's session id in this clone (an HMAC under its secret)."""
-    import hmac
-
-    secret = _secret(place)
-    return hmac.new(secret, session.encode("utf-8", "surrogatepass"), "sha256").hexdigest()[:12]
+    return hmac_hex(_secret(place), session.encode("utf-8", "surrogatepass"))[:12]
 
 
 def _secret(place: Place) -> bytes:

@@ -1,6 +1,8 @@
 """A cache of the parsed pattern files of one working tree. Deleting it changes no answer (law 10).
 
-A file is parsed again when its size, times or inode differ; one that changed in the moment it was read is not trusted.
+Every answer looks at every file's size, times and inode, since a file may be edited in place; what differs is parsed
+again, and what changed in the moment it was read is not trusted. A folder that did not change is not listed again. What
+is known is kept in this process and in a file, whose rows are parsed only when somebody asks for them.
 """
 
 from __future__ import annotations
@@ -8,104 +10,250 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Mapping
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from instinct_git.core import ranking
 from instinct_git.core.keys import pattern_path
 from instinct_git.core.pattern import Finding, PatternFile
 from instinct_git.errors import InvalidDocument
 from instinct_git.storage import files
 from instinct_git.storage.files import Place
 
-VERSION = 2
 RACY_NS = 50_000_000  # coarser than any clock that stamps files on the systems we run on, but network shares
-_FIELDS = (  # in the order of PatternFile, whose path and text come first
-    "key", "category", "confidence", "counted", "level", "first_seen", "last_seen", "sources", "title", "description",
-    "tags", "status", "graduated_to", "metadata",
-)  # fmt: skip
+_FIELDS = tuple(name for name in PatternFile._fields if name not in ("path", "text", "body", "has_separator"))
+VERSION = ["3", *_FIELDS]
+_UNTRUSTED = (0, 0, 0, 0)
+
+
+class _Folder(NamedTuple):
+    """One folder below `patterns/` as listed."""
+
+    stamp: list[int]
+    """Of the folder itself; empty: not trusted, so it is listed again."""
+    inner: list[str]
+    """Names of its folders."""
+    names: list[str]
+    """Names of its pattern files."""
+    stamps: list[int]
+    """Four numbers a file: modified, changed (both in ns), size, inode; zeros: not trusted, so it is parsed again."""
+
+
+class Known:
+    """What the pattern files say. `keys` and `rows` are in the order of the paths: fewer slashes first, then by name."""
+
+    def __init__(self, folders: dict[str, _Folder], rows: list[str], said: Mapping[str, Any]) -> None:
+        self.folders, self.rows = folders, rows
+        self.keys: list[str | None] = said["keys"]
+        """The key of each file; None for a file that cannot be read or whose key stands in another one."""
+        self.ranked: list[int] = said["ranked"]
+        """Numbers of the files that are suggested, in the order of `ranking.in_order`."""
+        self.costs: list[int] = said["costs"]
+        """What each of `ranked` takes of a token budget."""
+        self.broken = [Finding("pattern-unreadable", path, message) for path, message in said["broken"]]
+        self.paths = [f"{folder}/{name}" for folder, one in folders.items() for name in one.names]
+        self._files: dict[int, PatternFile] = {}
+
+    @cached_property
+    def told(self) -> list[tuple[int, int]]:
+        """(number, cost) of what is suggested, in order."""
+        return list(zip(self.ranked, self.costs, strict=True))
+
+    @cached_property
+    def told_keys(self) -> frozenset[str | None]:
+        """The keys of what is suggested."""
+        return frozenset(self.keys[number] for number in self.ranked)
+
+    def file(self, number: int) -> PatternFile:
+        """Return a file, its text and body left out."""
+        found = self._files.get(number)
+        if found is None:
+            found = self._files[number] = _restored(self.paths[number], self.rows[number])
+        return found
+
+    def patterns(self) -> list[PatternFile]:
+        """Return every readable pattern file, one a key, by key."""
+        return sorted((self.file(n) for n, key in enumerate(self.keys) if key is not None), key=lambda one: one.key)
+
+
+_warm: dict[str, Known] = {}
+"""{root: what this process knows of it}."""
 
 
 def patterns(place: Place) -> tuple[list[PatternFile], list[Finding]]:
     """Return every readable pattern file (its text and body left out), one a key, and what could not be read."""
-    cached = _load(place)
-    fresh: dict[str, list[Any]] = {}
-    found: dict[str, PatternFile] = {}
-    broken: list[Finding] = []
+    known = read(place)
+    return known.patterns(), known.broken
+
+
+def read(place: Place) -> Known:
+    """Return what the pattern files say now."""
+    root = str(place.root)
+    known = _warm.get(root) or _load(place)
     now = time.time_ns()
-    for path, stamp in _listing(place.root):
-        row = cached.get(path)
-        if row is None or row[0] != stamp:
+    listed = _listing(root, known.folders if known is not None else {})
+    if known is None or known.folders != listed:
+        known = _read_again(place, listed, known, now)
+    _warm[root] = known
+    return known
+
+
+# --- looking at the files -------------------------------------------------------------------------------------------
+
+
+def _listing(root: str, known: Mapping[str, _Folder]) -> dict[str, _Folder]:
+    """Return {folder below the root: its files as they are now}, in the order of the paths."""
+    found: dict[str, _Folder] = {}
+    level = [".instinct/patterns"]
+    while level:
+        deeper: list[str] = []
+        for folder in sorted(level, key=lambda one: one + "/"):
             try:
-                row = [stamp, _parsed(place.root, path)]
-            except FileNotFoundError:
-                continue  # a checkout or a batch took it away meanwhile
-            except (InvalidDocument, OSError) as problem:
-                broken.append(Finding("pattern-unreadable", path, str(problem)))
+                status = os.stat(f"{root}/{folder}")
+                stamp = [status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
+                old = known.get(folder)
+                inner, names = (old.inner, old.names) if old and old.stamp == stamp else _listed(f"{root}/{folder}")
+            except (FileNotFoundError, NotADirectoryError):
                 continue
-        if stamp[0] < now - RACY_NS and stamp[1] < now - RACY_NS:
-            fresh[path] = row
-        pattern = _restored(path, row[1])
-        if pattern.key not in found or path == pattern_path(pattern.key):
-            found[pattern.key] = pattern
-    if fresh != cached:
-        _save(place, fresh)
-    return sorted(found.values(), key=lambda one: one.key), broken
+            try:
+                stamps = _stamps(f"{root}/{folder}", names)
+            except FileNotFoundError:  # a checkout or a batch took one away meanwhile
+                names = [name for name in names if os.path.exists(f"{root}/{folder}/{name}")]
+                stamp, stamps = [], list(_UNTRUSTED) * len(names)
+            found[folder] = _Folder(stamp, inner, names, stamps)
+            deeper += [f"{folder}/{name}" for name in inner]
+        level = deeper
+    return found
 
 
-def _listing(root: Path) -> Iterator[tuple[str, list[int]]]:
-    base = root / ".instinct" / "patterns"
-    pending = [(str(base), ".instinct/patterns")]
-    while pending:
-        folder, inside = pending.pop()
-        try:
-            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-        except (FileNotFoundError, NotADirectoryError):
-            continue
+def _listed(folder: str) -> tuple[list[str], list[str]]:
+    """Return the names of a folder's folders and of its pattern files."""
+    inner, names = [], []
+    with os.scandir(folder) as entries:
         for entry in entries:
             name = entry.name
             if entry.is_dir(follow_symlinks=False):
-                pending.append((entry.path, f"{inside}/{name}"))
-            elif name.endswith(".md") and name[0] != "." and name != "README.md":
+                inner.append(name)
+            elif (
+                name.endswith(".md") and name[0] != "." and name != "README.md" and entry.is_file(follow_symlinks=False)
+            ):
+                names.append(name)
+    return sorted(inner), sorted(names)
+
+
+def _stamps(folder: str, names: Iterable[str]) -> list[int]:
+    found: list[int] = []
+    for status in map(os.stat, [f"{folder}/{name}" for name in names]):
+        found += (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
+    return found
+
+
+# --- reading what changed -------------------------------------------------------------------------------------------
+
+
+def _read_again(place: Place, listed: Mapping[str, _Folder], old: Known | None, now: int) -> Known:
+    """Parse what differs from what was known, and keep what can be trusted."""
+    before = _rows_by_path(old) if old is not None else {}
+    folders: dict[str, _Folder] = {}
+    rows: list[str] = []
+    broken: list[tuple[str, str]] = []
+    for folder, found in listed.items():
+        names: list[str] = []
+        stamps: list[int] = []
+        for at, name in enumerate(found.names):
+            path, stamp = f"{folder}/{name}", tuple(found.stamps[4 * at : 4 * at + 4])
+            row = before.get((path, stamp))
+            if row is None:
                 try:
-                    status = entry.stat()
+                    row = _parsed(place.root, path)
                 except FileNotFoundError:
                     continue  # a checkout or a batch took it away meanwhile
-                yield f"{inside}/{name}", [status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino]
+                except InvalidDocument as problem:
+                    row = json.dumps(str(problem))
+                except OSError as problem:
+                    row, stamp = json.dumps(str(problem)), _UNTRUSTED
+            if row.startswith('"'):
+                broken.append((path, json.loads(row)))
+            names.append(name)
+            stamps += stamp if max(stamp[:2]) < now - RACY_NS else _UNTRUSTED
+            rows.append(row)
+        young = not found.stamp or max(found.stamp[:2]) >= now - RACY_NS or names != found.names
+        folders[folder] = _Folder([] if young else found.stamp, found.inner, names, stamps)
+    known = _digested(folders, rows, broken)
+    if old is None or (old.folders, old.rows) != (folders, rows):
+        _save(place, known)
+    return known
 
 
-def _parsed(root: Path, path: str) -> list[Any]:
+def _rows_by_path(known: Known) -> dict[tuple[str, tuple[int, ...]], str]:
+    stamps = [one for folder in known.folders.values() for one in zip(*[iter(folder.stamps)] * 4, strict=True)]
+    return {(path, stamp): row for path, stamp, row in zip(known.paths, stamps, known.rows, strict=True) if any(stamp)}
+
+
+def _parsed(root: Path, path: str) -> str:
     from instinct_git.core.document import parse
 
     pattern = parse((root / path).read_bytes().decode("utf-8", "surrogateescape"), path)
-    return json.loads(json.dumps([getattr(pattern, name) for name in _FIELDS], default=str))  # type: ignore[no-any-return]
+    return json.dumps([getattr(pattern, name) for name in _FIELDS], default=_plain)
 
 
-def _restored(path: str, row: list[Any]) -> PatternFile:
-    sources, tags = _FIELDS.index("sources"), _FIELDS.index("tags")
-    row[sources], row[tags] = tuple(row[sources]), tuple(row[tags])
-    return PatternFile(path, "", *row)
+def _plain(value: Any) -> Any:
+    return dict(value) if isinstance(value, Mapping) else str(value)
+
+
+def _restored(path: str, row: str) -> PatternFile:
+    values = (tuple(value) if isinstance(value, list) else value for value in json.loads(row))
+    named: dict[str, Any] = dict(zip(_FIELDS, values, strict=True))
+    return PatternFile(path, "", **named)
+
+
+def _digested(folders: dict[str, _Folder], rows: list[str], broken: list[tuple[str, str]]) -> Known:
+    """Decide which file speaks for its key, and what is suggested in which order."""
+    known = Known(folders, rows, {"keys": [None] * len(rows), "ranked": [], "costs": [], "broken": broken})
+    numbers: dict[str, int] = {}
+    for number, row in enumerate(rows):
+        if row.startswith('"'):
+            continue
+        file = known.file(number)
+        if file.key not in numbers or file.path == pattern_path(file.key):
+            numbers[file.key] = number
+    for key, number in numbers.items():
+        known.keys[number] = key
+    told = ranking.in_order(file for file in map(known.file, numbers.values()) if ranking.suggestible(file))
+    known.ranked = [numbers[file.key] for file in told]
+    known.costs = [ranking.cost(file) for file in told]
+    return known
+
+
+# --- the file -------------------------------------------------------------------------------------------------------
 
 
 def _file(place: Place) -> Path:
     return place.worktree_state_dir / "index-patterns.json"
 
 
-def _load(place: Place) -> dict[str, list[Any]]:
+def _load(place: Place) -> Known | None:
     try:
         checksum, _, content = _file(place).read_bytes().partition(b"\n")
         if checksum == _checksum(content):
-            saved = json.loads(content)
+            head, _, rows = content.decode("ascii").partition("\n")
+            saved = json.loads(head)
             if saved["version"] == VERSION and saved["root"] == str(place.root):
-                rows: dict[str, list[Any]] = saved["files"]
-                return rows
-    except (OSError, ValueError, KeyError, TypeError):
+                folders = {path: _Folder(*folder) for path, folder in saved["folders"].items()}
+                return Known(folders, rows.split("\n") if rows else [], saved)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         pass  # missing or of another version: it is made anew, as it is when the checksum tells of damage
-    return {}
+    return None
 
 
-def _save(place: Place, rows: dict[str, list[Any]]) -> None:
-    content = json.dumps({"version": VERSION, "root": str(place.root), "files": rows}).encode("ascii")
+def _save(place: Place, known: Known) -> None:
+    head = json.dumps({
+        "version": VERSION, "root": str(place.root), "folders": known.folders, "keys": known.keys,
+        "ranked": known.ranked, "costs": known.costs, "broken": [(one.path, one.message) for one in known.broken],
+    })  # fmt: skip
+    content = "\n".join([head, *known.rows]).encode("ascii")
     try:
         files.replace(_file(place), _checksum(content) + b"\n" + content)
     except OSError:

@@ -81,7 +81,9 @@ def test_a_ledger_holds_every_id_with_its_payload_once_sorted_and_never_verbatim
     assert len(found) == len(wanted)
     assert dump_ledger(reversed(some)) == data
     lines = data.decode("utf-8").split("\n")[:-1]
-    assert [json.loads(row)["p"] for row in lines] == sorted(json.loads(row)["p"] for row in lines)
+    rows = [json.loads(line) for line in lines]
+    places = [(day_of(row["ids"][0]), row["by"], row["s"], row["p"]) for row in rows]
+    assert places == sorted(places), "what repeats stands together: a ledger compresses twice as well"
     assert all(json.loads(row)["ids"] == sorted(set(json.loads(row)["ids"])) for row in lines)
     assert not set(lines) & {dump_line(one) for one in some}
     assert all("note" not in json.loads(line) and "at" not in json.loads(line) for line in lines)

@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -49,6 +49,59 @@ def test_it_loads_the_standard_library_alone(project: Project) -> None:
     ours, foreign = json.loads(done.stdout)
     assert ours == ["instinct_git", "instinct_git.faces", "instinct_git.faces.hook"]
     assert foreign == []
+
+
+ODD_EVENTS = {
+    "nothing to keep": b"{}",
+    "blanks around it": b' \t{"session_id": "s"} \r\n',
+    "every sort of character": '{"session_id": "\u00e9\u4e2d\U0001f600 \\" \\\\ \\u0001 \\ud800", "cwd": "/x"}'.encode(),
+    "half a surrogate pair in bytes": b'{"session_id": "\xed\xa0\x80"}',
+    "no texts": b'{"session_id": true, "cwd": null, "timestamp": 12, "sessionId": 1.5, "transcript_path": [{"cwd": 1}]}',
+    "numbers that JSON does not have": b'{"session_id": NaN, "timestamp": -Infinity, "cwd": "/x"}',
+    "a name twice": b'{"session_id": "a", "session_id": "b"}',
+    "more after it": b'{"session_id": "s"} {}',
+    "torn": b'{"session_id": "s"',
+    "a control character": b'{"session_id": "a\nb"}',
+    "no UTF-8": b'{"session_id": "\xff"}',
+    "too deep": b'{"a":' * 100_000 + b"1" + b"}" * 100_000,
+    "a number without end": b'{"timestamp": ' + b"1" * 5000 + b"}",
+}
+
+
+@pytest.mark.parametrize("event", ODD_EVENTS.values(), ids=ODD_EVENTS)
+def test_what_is_kept_of_an_event_is_what_the_json_module_reads(event: bytes) -> None:
+    """The hook goes past that module for speed; nobody may notice."""
+
+    def kept(read: Callable[[bytes], object]) -> object:
+        try:
+            return read(event)
+        except (ValueError, RecursionError):
+            return "refused"
+
+    def by_the_module(data: bytes) -> object:
+        found = json.loads(data)
+        return {name: found[name] for name in hook.KEPT if type(found.get(name)) in (str, int)}
+
+    assert kept(lambda data: json.loads(hook._pointers(data))) == kept(by_the_module)
+
+
+def test_the_same_is_kept_where_python_has_no_fast_part_for_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    fast = hook._pointers(EVENT)
+    monkeypatch.setitem(sys.modules, "_json", None)
+    assert hook._pointers(EVENT) == fast
+
+
+def test_an_event_costs_no_import_beyond_what_python_loads_itself(project: Project) -> None:
+    code = (
+        "import sys; before = set(sys.modules); from instinct_git.faces import hook; hook.main();"
+        "print(*sorted(name for name in set(sys.modules) - before if not name.startswith('instinct_git')))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r}); sys.argv[1:] = {ARGUMENTS!r}; {code}"],
+        cwd=project.root, input=EVENT, capture_output=True, timeout=60, env=os.environ,
+    )  # fmt: skip
+    assert set(done.stdout.decode().split()) <= {"__future__", "_json"}
+    assert len(spooled(project)) == 1
 
 
 def test_it_is_installed_as_a_command_of_its_own() -> None:

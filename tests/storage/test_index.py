@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,6 +14,11 @@ from typing import Any
 
 import pytest
 
+from instinct_git import Memory
+from instinct_git.core.document import parse
+from instinct_git.core.keys import pattern_path
+from instinct_git.core.pattern import PatternFile
+from instinct_git.operations.observing import Draft
 from instinct_git.storage import files, index
 from tests.builders import KEY, Project, process
 
@@ -26,6 +32,17 @@ def index_files(project: Project) -> list[Path]:
     return sorted(path for path in found if path.name.startswith("index-") and path.parent.name == "instinct")
 
 
+def tick(scratch: Path) -> None:
+    """Come back when the file system's clock has moved on: what changes from now on has another time."""
+    scratch.touch()
+    before = scratch.stat().st_ctime_ns
+    for _ in range(10**7):
+        os.utime(scratch)
+        if scratch.stat().st_ctime_ns != before:
+            return
+    raise AssertionError("the file system's clock stands still")
+
+
 def indexed(project: Project) -> dict[str, int]:
     """{key: confidence} by the index."""
     found, broken = index.patterns(files.locate(project.root, files.instinct_home()))
@@ -33,15 +50,41 @@ def indexed(project: Project) -> dict[str, int]:
     return {one.key: one.confidence for one in found}
 
 
-def saved_rows(path: Path) -> dict[str, Any]:
-    """What an index file holds."""
-    return dict(json.loads(path.read_bytes().partition(b"\n")[2]))
+def path_of(key: str) -> str:
+    """The name of a key's pattern file."""
+    return pattern_path(key).rpartition("/")[2]
+
+
+def saved(path: Path) -> dict[str, Any]:
+    """What an index file says in its head."""
+    return dict(json.loads(path.read_bytes().split(b"\n")[1]))
+
+
+def trusted(path: Path) -> int:
+    """How many files an index file knows well enough not to parse them again."""
+    stamps = [folder[3] for folder in saved(path)["folders"].values()]
+    return sum(any(one[at : at + 4]) for one in stamps for at in range(0, len(one), 4))
 
 
 def answers(project: Project) -> tuple[Any, ...]:
     """What the reading verbs say."""
     memory = project.memory()
     return [one.as_json() for one in memory.suggest()], memory.stats(), memory.export_rules(), indexed(project)
+
+
+@pytest.fixture(params=["a new process each time", "a process that goes on"], autouse=True)
+def forgetful(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Whether each answer is read from the file: what a process knows already must change no answer either."""
+    index._warm.clear()
+    if request.param.startswith("a new"):
+        real = index.read
+
+        def read(place: files.Place) -> index.Known:
+            index._warm.clear()
+            return real(place)
+
+        monkeypatch.setattr(index, "read", read)
+    return bool(request.param.startswith("a new"))
 
 
 @pytest.fixture
@@ -54,7 +97,7 @@ def filled(project: Project) -> Project:
     for _ in range(100_000):
         project.memory().suggest()
         found = index_files(project)
-        if found and len(saved_rows(found[0])["files"]) == 8:
+        if found and trusted(found[0]) == 8:
             return project
     raise AssertionError("the index never became warm")
 
@@ -99,7 +142,8 @@ def changed(change: Callable[[dict[str, Any]], Any]) -> Callable[[Path], None]:
     """Another content under a right checksum, as another version of this program may have written it."""
 
     def damage(path: Path) -> None:
-        content = json.dumps(change(saved_rows(path))).encode("ascii")
+        _, head, rows = path.read_bytes().split(b"\n", 2)
+        content = json.dumps(change(json.loads(head))).encode("ascii") + b"\n" + rows
         path.write_bytes(index._checksum(content) + b"\n" + content)
 
     return damage
@@ -108,11 +152,15 @@ def changed(change: Callable[[dict[str, Any]], Any]) -> Callable[[Path], None]:
 DAMAGES = {
     "deleted": deleted, "truncated": truncated, "emptied": emptied, "no text": no_text, "a folder": a_folder,
     "another number": another_number, **{f"a bit at {n}%": one_bit(n / 100) for n in (0, 1, 3, 20, 40, 60, 80, 99, 100)},
-    "another version": changed(lambda saved: {**saved, "version": 999, "files": 7}),
+    "another version": changed(lambda saved: {**saved, "version": 999, "keys": 7}),
     "another root": changed(lambda saved: {**saved, "root": "/elsewhere"}),
     "a list": changed(lambda saved: []), "null": changed(lambda saved: None), "a number": changed(lambda saved: 7),
     "no files": changed(lambda saved: {"version": saved["version"], "root": saved["root"]}),
-    "files that are gone": changed(lambda saved: {**saved, "files": {p + "x": r for p, r in saved["files"].items()}}),
+    "folders that are gone": changed(lambda saved: {**saved, "folders": {p + "x": f for p, f in saved["folders"].items()}}),
+    "files that are gone": changed(lambda saved: {**saved, "folders": {
+        path: [[], inner, [name + "x" for name in names], stamps]
+        for path, (_, inner, names, stamps) in saved["folders"].items()
+    }}),
 }  # fmt: skip
 
 
@@ -150,9 +198,7 @@ def test_two_worktrees_do_not_share_it(filled: Project) -> None:
     for _ in range(2):
         assert indexed(side)["pref:style-7=x"] == 10
         assert indexed(filled)["pref:style-7=x"] == 8
-    roots = {
-        saved_rows(path)["root"] for path in [*index_files(filled), *(filled.root / ".git/worktrees").rglob("index-*")]
-    }
+    roots = {saved(path)["root"] for path in [*index_files(filled), *(filled.root / ".git/worktrees").rglob("index-*")]}
     assert roots == {str(filled.root), str(side.root)}
 
 
@@ -189,9 +235,12 @@ def test_a_file_that_changed_in_the_moment_it_was_read_is_not_trusted(
 ) -> None:
     """A clock that stamps coarsely could give two contents one time; so what is young is read again."""
     monkeypatch.setattr(index, "RACY_NS", 3600 * 10**9)
-    indexed(filled)
     (path,) = index_files(filled)
-    assert saved_rows(path)["files"] == {}
+    path.unlink()
+    index._warm.clear()
+    indexed(filled)
+    assert trusted(path) == 0
+    assert all(folder[0] == [] for folder in saved(path)["folders"].values())
 
 
 def test_a_file_that_cannot_be_read_breaks_no_other_and_is_read_once_mended(filled: Project) -> None:
@@ -212,14 +261,117 @@ def test_a_file_that_vanishes_while_it_is_listed_or_read_is_no_finding(
     path = filled.root / str(filled.memory().show("pref:style-4=x").path)
     real = index._parsed
 
-    def parsed(root: Path, name: str) -> list[Any]:
+    def parsed(root: Path, name: str) -> str:
         if root / name == path:
             path.unlink()
         return real(root, name)
 
     index_files(filled)[0].unlink()
+    index._warm.clear()
     monkeypatch.setattr(index, "_parsed", parsed)
     assert "pref:style-4=x" not in indexed(filled)
+
+
+FULL = """\
+---
+type: Pattern
+pattern: "pref:full=\u00e9"
+category: preference
+confidence: 12
+counted: 11
+level: rule
+first_seen: "2026-01-01"
+last_seen: "2026-02-02"
+sources: [claude-code, cursor]
+candidate: {kind: skill, trigger: explicit, score: 0.84, status: ready}
+# --- above: kept by instinct (a confidence edited by hand is respected) | below: yours ---
+title: "A title: with \u4e2d\u6587"
+description: Words.
+tags: [a, b]
+status: graduated
+graduated_to: skills/full/SKILL.md
+verified:
+  - {by: "human:a", at: "2026-03-03"}
+metadata: {owner: web, list: [1, 2], deep: {x: 1.5, y: null}}
+---
+A body.
+"""
+
+
+def test_it_gives_every_field_of_a_file_as_the_file_has_it(filled: Project) -> None:
+    filled.write(".instinct/patterns/pref/full.md", FULL)
+    expected = parse(FULL, ".instinct/patterns/pref/full.md")._replace(text="", body="")
+    default = PatternFile("", "", "", "", 0, 0, "")
+    plain = {"path", "text", "body", "has_separator"}
+    assert {name for name in PatternFile._fields if getattr(expected, name) == getattr(default, name)} <= plain
+    for _ in range(3):
+        (found,) = (
+            one for one in index.patterns(files.locate(filled.root, files.instinct_home()))[0] if "full" in one.key
+        )
+        assert found == expected
+        assert type(found.sources) is type(found.tags) is type(found.verified) is tuple
+
+
+def test_what_is_added_removed_renamed_and_edited_in_place_shows_at_once(
+    filled: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index, "RACY_NS", -(10**15))  # everything is trusted, as if it were old
+
+    def then(project: Project) -> dict[str, int]:
+        tick(project.root / "clock")
+        found = indexed(project)
+        tick(project.root / "clock")
+        return found
+
+    base = filled.root / ".instinct" / "patterns"
+    for n in range(1, 5):
+        shutil.copy(base / "pref" / path_of("pref:style-7=x"), base / "pref" / f"copy-{n}.md")
+        edited = (base / "pref" / f"copy-{n}.md").read_text(encoding="utf-8").replace("style-7=x", f"copy-{n}")
+        (base / "pref" / f"copy-{n}.md").write_text(edited, encoding="utf-8")
+        assert then(filled)[f"pref:copy-{n}"] == 8
+        (base / "pref" / f"copy-{n}.md").rename(base / "pref" / f"moved-{n}.md")
+        assert [
+            one.path for one in index.patterns(files.locate(filled.root, files.instinct_home()))[0] if "copy" in one.key
+        ] == [f".instinct/patterns/pref/moved-{n}.md"]
+        with (base / "pref" / f"moved-{n}.md").open("r+", encoding="utf-8") as stream:  # the folder does not change
+            text = stream.read()
+            stream.seek(0)
+            stream.write(text.replace("confidence: 8", "confidence: 9"))
+        assert then(filled)[f"pref:copy-{n}"] == 9
+        deep = base / f"new-{n}" / "deep"
+        deep.mkdir(parents=True)
+        (base / "pref" / f"moved-{n}.md").rename(deep / "x.md")
+        assert then(filled)[f"pref:copy-{n}"] == 9
+        shutil.rmtree(base / f"new-{n}")
+        assert f"pref:copy-{n}" not in then(filled)
+
+
+def test_of_two_files_with_one_key_the_one_that_counts_everywhere_is_suggested(filled: Project) -> None:
+    text = (filled.root / str(filled.memory().show("pref:style-7=x").path)).read_text(encoding="utf-8")
+    for path in ("zz/a.md", "a-b/a.md", "a/b.md", "a/b/c.md", "pref/zz.md"):
+        filled.write(
+            f".instinct/patterns/{path}", text.replace("style-7=x", "of-two").replace("Style 7", f"From {path}")
+        )
+    for _ in range(3):
+        (told,) = (one for one in filled.memory().suggest() if one.pattern == "pref:of-two")
+        assert told.path == filled.memory().show("pref:of-two").path
+        filled.write(".instinct/patterns/pref/of-two.md", text.replace("style-7=x", "of-two"))
+    assert told.path == ".instinct/patterns/pref/of-two.md"
+
+
+def test_what_the_own_and_the_project_memory_suggest_is_in_one_order(filled: Project) -> None:
+    own = Memory(scope="global", now=filled.memory()._now)
+    for n, times in enumerate((5, 6, 7, 12, 13)):
+        own.observe_many([Draft(f"note:own-{n}")] * times)
+    own.observe_many([Draft("pref:style-7=x")] * 40)
+    own.consolidate()
+    for _ in range(3):
+        told = filled.memory().suggest()
+        assert [one.pattern for one in told] == [
+            "note:own-4", "note:own-3", "pref:style-7=x", "note:own-2", "pref:style-6=x", "note:own-1", "pref:style-5=x",
+            "note:own-0", "pref:style-4=x",
+        ]  # fmt: skip
+        assert {one.pattern: one.scope for one in told}["pref:style-7=x"] == "project"
 
 
 READER = """
