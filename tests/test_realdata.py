@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from instinct_git.bridges import readers
+from instinct_git.bridges.readers.draft import UNIQUE_ID
 from instinct_git.bridges.transcripts import read_transcripts
 from instinct_git.core.mining import Learned, mine
 from instinct_git.errors import InstinctError
@@ -45,7 +47,7 @@ def test_every_session_is_learned_or_refused_as_no_transcript() -> None:
         try:
             transcripts = read_transcripts([path])
         except InstinctError as refused:
-            assert "is not a Claude Code transcript" in refused.message
+            assert "is not a transcript" in refused.message
             continue
         mine(transcripts)
 
@@ -54,8 +56,22 @@ def test_a_whole_folder_is_learned_at_once_and_repeats_count_once() -> None:
     transcripts = read_transcripts([Path(FOLDER)])
     assert transcripts
     assert read_transcripts([Path(FOLDER), Path(FOLDER)]) == transcripts
-    identities = [call.id for transcript in transcripts for call in transcript.calls]
+    identities = [
+        (transcript.agent, "" if len(call.id) >= UNIQUE_ID else transcript.session, call.id)
+        for transcript in transcripts
+        for call in transcript.calls
+    ]
     assert len(identities) == len(set(identities))
+
+
+def test_every_file_of_every_agent_is_read_or_passed_over() -> None:
+    agents = set()
+    for path in sorted(path for path in Path(FOLDER).rglob("*") if path.is_file()):
+        for transcript in readers.read([path]):
+            agents.add(transcript.agent)
+            mine([transcript])
+            repr(transcript).encode("utf-8")
+    assert agents >= {"codex", "gemini", "swe-agent", "openhands"}
 
 
 @pytest.mark.parametrize("entry_id", ["G1", "G2"])

@@ -47,13 +47,18 @@ stage        git add
 merge        git merge
 rebase       git rebase
 pull-request gh pr create, glab mr create
-edit         Edit, MultiEdit, NotebookEdit, edit_file, replace, str_replace_editor, apply_patch, sed -i, perl -pi,
-             patch, git apply
-write        Write, write_file, create_file, touch, tee
-read         Read, NotebookRead, read_file, read_many_files, view_image, cat, bat, head, tail, less, more, sed, awk,
-             jq, yq
-search       Grep, Glob, LS, grep_search, file_search, grep, egrep, fgrep, rg, ag, ack, fd, find, git grep,
-             search_file_content, glob, ToolSearch, list_directory
+edit         Edit, MultiEdit, NotebookEdit, edit_file, edit, multiedit, replace, insert, append, str_replace_editor,
+             str_replace_based_edit_tool, file_editor, edit_file_by_replace, edit_file_by_line, append_file,
+             insert_content_at_line, apply_patch, sed -i, perl -pi, patch,
+             git apply, replace_in_file, search_replace, undo_edit, add-content
+write        Write, write, write_file, create_file, create, str_replace_editor create, file_editor create,
+             str_replace_based_edit_tool create, touch, tee, write_to_file, set-content, out-file, new-item
+read         Read, read, NotebookRead, read_file, read_many_files, view, view_image, open, open_file, goto, goto_line, scroll_up,
+             scroll_down, filemap, str_replace_editor view, file_editor view, str_replace_based_edit_tool view,
+             show_file, cat, bat, head, tail, less, more, sed, awk, jq, yq, nl, get-content, gc
+search       Grep, Glob, LS, grep_search, file_search, grep, egrep, fgrep, rg, ag, ack, fd, find, git grep, glob,
+             search_file_content, ToolSearch, list_directory, list_dir, list, search_dir, search_file, find_file,
+             codesearch, codebase_search, select-string, sls
 look         ls, tree, pwd, cd, pushd, popd, wc, stat, file, which, type, test, [, [[, diff, echo, printf, yes, true,
              :, set, export, unset, source, ., env, date, whoami, ps, id, sort, uniq, cut, tr, basename, dirname,
              realpath, man, git status, git diff, git log, git show, git ls-files, git rev-parse, git remote,
@@ -61,25 +66,30 @@ look         ls, tree, pwd, cd, pushd, popd, wc, stat, file, which, type, test, 
              git stash list, git branch --show-current, git branch -a, git branch -v, git branch -vv, git branch -r,
              git branch --list, gh api, gh auth, gh pr view, gh pr list, gh pr diff, gh pr checks, gh pr status,
              gh issue view, gh issue list, gh run, gh repo, bd list, bd stats, bd blocked, docker ps, docker logs,
-             docker images, kubectl get, kubectl describe, kubectl logs, npm ls, npm list, npm view, pip list,
+             docker images, get-childitem, gci, dir, get-location, set-location, test-path, write-output, write-host,
+             get-command, select-object, where-object, measure-object, format-table, sort-object, out-string,
+             kubectl get, kubectl describe, kubectl logs, npm ls, npm list, npm view, pip list,
              pip show, pip freeze, ListMcpResourcesTool, ReadMcpResourceTool, for, done, fi, case, esac, in, then, do,
              else, }, exit, return, break, continue, local, declare, trap, shift, false
-todo         TodoWrite, TodoRead, TaskCreate, TaskUpdate, TaskList, TaskGet, update_plan, write_todos
-wait         BashOutput, TaskOutput, AgentOutputTool, Monitor, write_stdin, sleep, wait
-stop         KillShell, KillBash, TaskStop, kill, pkill, killall
-plan         EnterPlanMode, ExitPlanMode, exit_plan_mode
-ask          AskUserQuestion
-skill        Skill, SlashCommand
-task         Task, Agent
-websearch    WebSearch, web_search, web_search_call, google_web_search
-webfetch     WebFetch, web_fetch
-fetch        curl, wget, http, https
+todo         TodoWrite, TodoRead, TaskCreate, TaskUpdate, TaskList, TaskGet, update_plan, write_todos, todowrite,
+             todoread, update_todo, task_tracker, report_intent, update_topic, save_memory, store_memory
+wait         BashOutput, TaskOutput, AgentOutputTool, Monitor, write_stdin, read_bash, write_bash, read_powershell,
+             write_powershell, read_agent, sleep, wait, start-sleep
+stop         KillShell, KillBash, TaskStop, stop_bash, stop_powershell, kill, pkill, killall, stop-process
+finish       finish, submit, task_complete, complete_task, attempt_completion
+plan         EnterPlanMode, ExitPlanMode, exit_plan_mode, enter_plan_mode, plan_enter, plan_exit, think
+ask          AskUserQuestion, ask_user, question, request_user_input
+skill        Skill, SlashCommand, skill, activate_skill
+task         Task, Agent, task, delegate_to_agent, codebase_investigator, spawn_agent
+websearch    WebSearch, web_search, web_search_call, google_web_search, websearch
+webfetch     WebFetch, web_fetch, webfetch
+fetch        curl, wget, http, https, invoke-webrequest, iwr, invoke-restmethod, irm
 serve        npm start, pnpm start, yarn start, npm run dev, npm run start, pnpm dev, yarn dev, bun dev, next dev,
              vite, http.server, uvicorn, gunicorn, flask run, manage.py runserver, rails server, mix phx.server,
              docker compose up
 run          python, python3, node, deno, bun, ruby, perl, php, java, bash, sh, zsh, go run, cargo run, mix run,
              npm run, pnpm run, yarn run, pnpm, yarn, npx, ts-node, tsx, uv, poetry, just, rake, mix, cargo, go,
-             dotnet, dotnet run, eval
+             dotnet, dotnet run, eval, execute_ipython_cell, run_ipython, python_user_visible, powershell, pwsh, cmd
 bd-show      bd show
 bd-ready     bd ready
 bd-claim     bd claim, bd update --claim, bd update --status=in_progress
@@ -97,7 +107,7 @@ def _read_table(text: str) -> Iterator[tuple[str, str]]:
 ACTIONS: Mapping[str, str] = dict(_read_table(_TABLE))
 """Tool name, or command of one to three words, -> action. Callers add their own through ``extra``."""
 
-LOOKS = frozenset({"read", "search", "look", "todo", "wait", "stop", "plan", "ask", "skill", "stage"})
+LOOKS = frozenset({"read", "search", "look", "todo", "wait", "stop", "plan", "ask", "skill", "stage", "finish"})
 """Actions that may lie between the steps of a sequence: they look, wait or prepare, and change nothing on their own."""
 
 CHANGES = frozenset({"edit", "write", "run", "mkdir", "rm", "mv", "cp", "chmod", "ln", "rmdir"})
@@ -151,6 +161,8 @@ _NAME = re.compile(r"[a-z][a-z_-]{1,23}[0-9]{0,2}")
 _HEREDOC = re.compile(
     r"(?<!<)<<-?[ \t]*(['\"]?)([A-Za-z_]\w*)\1([^\n]*)\n(.*?)(?:^[ \t]*\2[ \t]*$|\Z)", re.DOTALL | re.MULTILINE
 )
+_INNER = re.compile(r"-[a-z]*c|-command|/c", re.IGNORECASE)
+_SHELL = re.compile(r"(?:\A|[/\\])(?:ba|z|da|k|fi|pw)?sh(?:\.exe)?\Z|(?:powershell|\bcmd)(?:\.exe)?\Z", re.IGNORECASE)
 _LONGEST_COMMAND = 20_000  # characters; what comes after does not decide what a command is about
 
 
@@ -201,7 +213,7 @@ def _group(tokens: list[str]) -> Iterator[Command]:
 def _bare(words: tuple[str, ...]) -> tuple[str, ...]:
     """The command itself: without variables, wrappers (`sudo`, `uv run`, `timeout 60`) and their options."""
     while words:
-        if re.match(r"[A-Za-z_]\w*=", words[0]):
+        if re.match(r"(?:\$env:)?[A-Za-z_]\w*=", words[0]):
             words = words[1:]
             continue
         phrases = {n: " ".join((_program(words), *words[1:n])) for n in (3, 2, 1) if len(words) > n}
@@ -214,7 +226,7 @@ def _bare(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _program(words: tuple[str, ...]) -> str:
-    return words[0].rsplit("/", 1)[-1].lower()
+    return words[0].rsplit("/", 1)[-1].lower().removesuffix(".exe")
 
 
 def _without_options(words: tuple[str, ...]) -> tuple[str, ...]:
@@ -230,8 +242,10 @@ def _command_action(command: Command, table: Mapping[str, str]) -> str:
     words = (_program(original), *original[1:])
     if command.writes and words[0] in ("cat", "echo", "printf", "tee"):
         return "write"
-    if words[0] in ("bash", "sh", "zsh") and len(words) > 2 and re.fullmatch(r"-[a-z]*c", words[1]):
-        return shell_action(words[2], table)
+    if _SHELL.search(words[0]):
+        inner = next((after for option, after in pairwise(words[1:]) if _INNER.fullmatch(option)), None)
+        if inner is not None:
+            return shell_action(inner, table)
     if words[0].startswith("python") and len(words) > 1 and words[1].endswith("manage.py"):
         words = ("manage.py", *words[2:])
     action = _looked_up(words, table) or _unknown(words, original[0])
@@ -319,11 +333,15 @@ def shell_line(tool_input: Mapping[str, object]) -> str | None:
     """The shell line among a tool's arguments: a string, or a list such as ``["bash", "-lc", line]``."""
     value = tool_input.get("command", tool_input.get("cmd"))
     if isinstance(value, list) and value and all(isinstance(part, str) for part in value):
-        return value[-1] if len(value) > 2 and value[1] in ("-lc", "-c") else shlex.join(value)
+        inner = next((after for option, after in pairwise(value) if _INNER.fullmatch(option)), None)
+        return inner if inner is not None and _SHELL.search(value[0]) else shlex.join(value)
     return value if isinstance(value, str) else None
 
 
-_SHELLS = _words("Bash bash shell local_shell exec_command run_shell_command run_terminal_cmd execute_bash")
+_SHELLS = _words(
+    "Bash bash shell shell_command local_shell container.exec exec_command run_shell_command run_terminal_cmd"
+    " execute_bash execute_command run_in_terminal run_command terminal powershell"
+)
 
 
 def action_of(tool: str, tool_input: Mapping[str, object], extra: Mapping[str, str] | None = None) -> str:
@@ -333,13 +351,15 @@ def action_of(tool: str, tool_input: Mapping[str, object], extra: Mapping[str, s
     ``mcp__server__tool`` becomes ``server-tool``.
     """
     table = {**ACTIONS, **extra} if extra else ACTIONS
-    line = shell_line(tool_input) if tool in _SHELLS else None
-    if tool in table:
-        name = table[tool]
-    elif line is not None:
-        name = shell_action(line, table)
-    elif tool.startswith("mcp__"):
-        name = "-".join(part for part in tool.split("__")[1:] if part)
+    line = shell_line(tool_input)
+    if extra and tool in extra:
+        name = extra[tool]
+    elif tool in _SHELLS:
+        name = "run" if line is None else shell_action(line, table)  # None: left out or made unreadable
+    elif tool in table:
+        name = table.get(f"{tool} {line}", table[tool])  # an editor's command: view, create
+    elif tool.startswith("mcp_"):
+        name = "-".join(part for part in tool[4:].strip("_").split("__") if part)
     else:
         name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", tool)
     return re.sub(r"[^a-z0-9_.]+", "-", name.lower()).strip("-.")[:36].rstrip("-.") or "tool"
@@ -350,7 +370,9 @@ def action_of(tool: str, tool_input: Mapping[str, object], extra: Mapping[str, s
 _REFUSED = re.compile(
     r"The user doesn't want to (proceed|take this action)|\[Request interrupted by user|User (chose|rejected)|"
     r"User denied|requires approval|haven't granted|tool use was rejected|Sibling tool call errored|has been denied|"
-    r"Permission to use \w+"
+    r"Permission to use \w+|(?:aborted|rejected|cancell?ed|denied|declined) by (?:the )?user|Operation cancell?ed|"
+    r"user (?:rejected|denied|declined|cancell?ed|aborted|did not allow)",
+    re.IGNORECASE,
 )
 _EXIT = re.compile(r"\s*(?:Error: )?Exit code:? (\d+)|.{0,400}?Process exited with code (\d+)", re.DOTALL)
 # Summaries of test runners, linters and compilers, for calls whose exit code was lost in a pipe.

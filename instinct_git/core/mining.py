@@ -14,34 +14,37 @@ argument. The same transcripts give the same answer, whatever their order.
   `PER_SESSION` for a session. A part of a pattern that is told is told too only if it occurs twice as often; any
   other pattern only if at least half of its transitions are not told already.
 * **Fixes** ``fix:<class>``: see `core.mining.FIXES`.
-* **Preferences**: see `_preferences`.
+* **Preferences**: see `_preferences`. **Combos** ``combo:a+b``: see `core.combos`.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from instinct_git.core import actions
+from instinct_git.core import actions, combos
 from instinct_git.core.actions import CHANGES, CHECKS, LOOKS, shell_line
 from instinct_git.core.transcript import ToolCall, Transcript
 
 PER_SESSION = 12  # sequences told about one session, at most
 LONGEST = 5  # steps in a sequence, at most
+LONGEST_TURN = 8  # steps in a sequence that a person asks to remember, at most
 WITHIN = 40  # calls of the same thread between a failure and its remedy, at most
 HABIT = 5  # uses of a tool before it is told as a preference, at least
 
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """Where a pattern was seen: the session (the agent's own id), the agent, the day (YYYYMMDD), the call numbers."""
+    """Where a pattern was seen: the session (the agent's own id), the agent, the day (YYYYMMDD) of its first call, the
+    call numbers, and the agent's own id of the first call: it stays the same whichever part of a session is read."""
 
     session: str
     agent: str
     day: str
     calls: tuple[int, ...]
+    anchor: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +99,14 @@ def mine(
     ``extra_actions`` names further tools or commands (see `actions.action_of`); ``min_support`` is the least number of
     occurrences of a sequence, over all sessions together. Fixes and preferences have their own, stated with them.
     """
-    ordered = sorted(transcripts, key=lambda one: (one.day, one.session, one.agent))
-    threads = [thread for transcript in ordered for thread in _threads(transcript, extra_actions)]
+    threads = _all_threads(transcripts, extra_actions)
     sequences = _sequences(threads, max(1, min_support))
-    return sequences + _fixes(threads, sequences) + _preferences(threads)
+    return sequences + _fixes(threads, sequences) + _preferences(threads) + _combos(threads)
+
+
+def _all_threads(transcripts: Sequence[Transcript], extra: Mapping[str, str] | None) -> list[_Thread]:
+    ordered = sorted(transcripts, key=lambda one: (one.day, one.session, one.agent))
+    return [thread for transcript in ordered for thread in _threads(transcript, extra)]
 
 
 def _threads(transcript: Transcript, extra: Mapping[str, str] | None) -> Iterator[_Thread]:
@@ -135,17 +142,79 @@ def _boring(steps: Sequence[str]) -> bool:
     return returns or idle_end or set(steps) <= CHANGES
 
 
-def _sequences(threads: Sequence[_Thread], min_support: int) -> list[Learned]:
-    runs = [_runs(thread.steps) for thread in threads]
+def _windows(runs: Sequence[Sequence[_Run]], sizes: Iterable[int]) -> dict[tuple[str, ...], list[_Spot]]:
+    """Where every sequence of these sizes occurs, without overlap."""
     spots: dict[tuple[str, ...], list[_Spot]] = defaultdict(list)
     for number, thread_runs in enumerate(runs):
-        for size in range(2, LONGEST + 1):
+        for size in sizes:
             for start in range(len(thread_runs) - size + 1):
                 window = thread_runs[start : start + size]
                 found = spots[tuple(run.action for run in window)]
                 if not found or found[-1].thread != number or found[-1].start + size <= start:
                     # All but the last step end a run, the last begins one: the calls that stand next to each other.
                     found.append(_Spot(number, start, (*(run.last for run in window[:-1]), window[-1].first)))
+    return spots
+
+
+def redone(
+    transcripts: Sequence[Transcript],
+    wanted: Iterable[tuple[str, ...]],
+    *,
+    extra_actions: Mapping[str, str] | None = None,
+) -> list[Learned]:
+    """Where known sequences were done again, be it once, in the order of their keys."""
+    threads = _all_threads(transcripts, extra_actions)
+    known = set(wanted)
+    spots = _windows([_runs(thread.steps) for thread in threads], sorted({len(steps) for steps in known}))
+    return [
+        _learned("seq:" + "->".join(steps), _sequence_title(steps), threads, spots[steps])
+        for steps in sorted(known & spots.keys())
+    ]
+
+
+def outward(
+    transcripts: Sequence[Transcript], external: Callable[[str], bool], least: int,
+    *, extra_actions: Mapping[str, str] | None = None,
+) -> list[Learned]:  # fmt: skip
+    """Work between two prompts with at least so many external steps, be it done once: the shortest sequence of the turn
+    that holds them, unless it is boring or longer than `LONGEST_TURN`."""
+    found: dict[tuple[str, ...], list[_Spot]] = {}
+    threads = _all_threads(transcripts, extra_actions)
+    for number, thread in enumerate(threads):
+        runs, ends = _runs(thread.steps), sorted({prompt.after for prompt in thread.transcript.prompts})
+        turns = [sum(end < run.first for end in ends) for run in runs]
+        taken: set[int] = set()
+        for size in range(least, LONGEST_TURN + 1):
+            for start in range(len(runs) - size + 1):
+                window = runs[start : start + size]
+                steps = tuple(run.action for run in window)
+                one_turn = turns[start] == turns[start + size - 1]
+                if one_turn and turns[start] not in taken and sum(map(external, steps)) >= least and not _boring(steps):
+                    taken.add(turns[start])
+                    spot = _Spot(number, start, (*(run.last for run in window[:-1]), window[-1].first))
+                    found.setdefault(steps, []).append(spot)
+    return [
+        _learned("seq:" + "->".join(steps), _sequence_title(steps), threads, spots) for steps, spots in found.items()
+    ]
+
+
+def done_between(
+    transcript: Transcript, first: int, last: int, *, extra_actions: Mapping[str, str] | None = None
+) -> Learned | None:
+    """What the main conversation did from call `first` to call `last`, as one sequence; None where it is no sequence
+    that a reader would want: a single step, more than `LONGEST_TURN`, or a boring one."""
+    for thread in _threads(transcript, extra_actions):
+        steps = [step for step in thread.steps if first <= step.call.number <= last]
+        runs = _runs(steps) if steps and not steps[0].call.thread else []
+        names = tuple(run.action for run in runs)
+        if 2 <= len(runs) <= LONGEST_TURN and not _boring(names):
+            calls = (*(run.last for run in runs[:-1]), runs[-1].first)
+            return _learned("seq:" + "->".join(names), _sequence_title(names), [thread], [_Spot(0, 0, calls)])
+    return None
+
+
+def _sequences(threads: Sequence[_Thread], min_support: int) -> list[Learned]:
+    spots = _windows([_runs(thread.steps) for thread in threads], range(2, LONGEST + 1))
     frequent = [
         (steps, found)
         for steps, found in spots.items()
@@ -180,8 +249,13 @@ def _told(
 
 def _learned(key: str, title: str, threads: Sequence[_Thread], spots: Sequence[_Spot]) -> Learned:
     pairs = [(threads[spot.thread].transcript, spot.calls) for spot in spots]
-    occurrences = tuple(Occurrence(one.session, one.agent, one.day, calls) for one, calls in pairs)
+    occurrences = tuple(_occurrence(one, calls) for one, calls in pairs)
     return Learned(key, title, len(pairs), len({(one.agent, one.session) for one, _ in pairs}), occurrences)
+
+
+def _occurrence(transcript: Transcript, calls: tuple[int, ...]) -> Occurrence:
+    first = transcript.calls[calls[0] - 1]  # calls are numbered from 1, in order
+    return Occurrence(transcript.session, transcript.agent, first.day or transcript.day, calls, first.id)
 
 
 _SAY = {  # what an action is called in a title
@@ -191,6 +265,8 @@ _SAY = {  # what an action is called in a title
     "serve": "start the server", "task": "hand over to a subagent", "bd-ready": "list the ready issues",
     "bd-show": "read the issue", "bd-claim": "claim the issue", "bd-close": "close the issue",
     "compile": "compile", "build": "build", "commit": "commit", "push": "push", "pull": "pull",
+    "wait": "check its output", "stop": "stop it", "run": "run the script", "fetch": "fetch a page",
+    "rm": "remove what is not needed", "mkdir": "make the folder", "skill": "use a skill",
 }  # fmt: skip
 
 
@@ -230,13 +306,19 @@ _CODE = CHECKS | {"run", "serve"}
 FIXES: Mapping[str, Fix] = {
     "edit-string-not-found": Fix(
         "Read the file again when an edit does not find its text",
-        r"String to replace not found|old_string (was )?not found|No match found for", _FILE, "read"),
+        r"String to replace not found|(?:old_string|oldString|old_str) (?:was )?not found|No match found|did not appear "
+        r"verbatim|could not find the string|0 occurrences found|Failed to find (?:expected lines|context)|"
+        r"Could not find oldString|not found in displayed lines", _FILE, "read"),
     "edit-string-not-unique": Fix(
-        "Give an edit more context when its text is not unique", r"Found \d+ matches of the string", _FILE, ""),
-    "read-before-edit": Fix("Read a file before changing it", r"File has not been read yet", _FILE, "read"),
+        "Give an edit more context when its text is not unique", r"Found \d+ matches of the string|Multiple (?:occurrences of old_str|matches found)|multiple matches for oldString|"
+        r"[Ee]xpected 1 occurrence", _FILE, ""),
+    "edit-breaks-syntax": Fix(
+        "Repair the syntax when an edit is refused for it, then edit again",
+        r"edit has introduced new syntax error", _FILE, "", least=2),
+    "read-before-edit": Fix("Read a file before changing it", r"File has not been read yet|must read (?:the )?file .{0,300}before", _FILE, "read"),
     "file-changed-since-read": Fix(
         "Read a file again when it changed since it was read",
-        r"File has been (unexpectedly )?modified since", _FILE, "read"),
+        r"File (?:\S{1,300} )?has been (unexpectedly )?modified since", _FILE, "read"),
     "pre-commit-hook-failure": Fix(
         "Repair what the commit hook refuses, then commit again",
         r"[Pp]re-?commit|husky|hook (id|failed|declined)|commit-msg|lint-staged", frozenset({"commit"})),
@@ -316,7 +398,8 @@ def _class_of(step: _Step) -> str | None:
 
 def _target(step: _Step) -> str:
     """What the call was about: the file for file tools, the program and its first argument for nameless runs."""
-    path = step.call.input.get("file_path", step.call.input.get("path", step.call.input.get("notebook_path")))
+    given = step.call.input
+    path = next((given[name] for name in ("file_path", "path", "filePath", "notebook_path") if name in given), None)
     if isinstance(path, str):
         return path
     line = shell_line(step.call.input) or ""
@@ -369,6 +452,22 @@ _PREFERENCES = {
     "install": ("package-manager", "Install packages with {}"),
     "test": ("test-runner", "Run the tests with {}"),
 }
+
+
+def _combos(threads: Sequence[_Thread]) -> list[Learned]:
+    done = [
+        [(step.action, step.call.number) for step in thread.steps if step.failed is not None or not step.call.result]
+        for thread in threads
+    ]
+    return [
+        _learned(
+            "combo:" + "+".join(one.actions),
+            _sequence_title(one.actions),
+            threads,
+            [_Spot(number, 0, calls) for number, calls in one.occurrences],
+        )
+        for one in combos.find(done)
+    ]
 
 
 def _choice(step: _Step, line: str) -> tuple[str, str] | None:

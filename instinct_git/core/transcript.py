@@ -18,6 +18,7 @@ class ToolCall:
     ``is_error`` what the agent recorded about failure; None where it recorded nothing.
     ``thread``   "" for the main conversation, else the id of the side chain or subagent. Calls of different
                  threads may have run at the same time, so their order means nothing.
+    ``day``      YYYYMMDD, UTC, of the call itself; "" where nothing tells: then the session's day is meant.
     """
 
     number: int
@@ -27,6 +28,32 @@ class ToolCall:
     result: str
     is_error: bool | None
     thread: str
+    day: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a person typed into the main conversation, as it stands there; for this machine only.
+
+    ``id``    the agent's own id of the message; "" if it has none.
+    ``text``  the words, with whatever they quote.
+    ``after`` how many of the session's calls (by number) came before it.
+    ``day``   YYYYMMDD, UTC; "" where nothing tells.
+    """
+
+    id: str
+    text: str
+    after: int
+    day: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The last words of a subagent: what it hands back. ``thread`` tells the subagents of a session apart."""
+
+    thread: str
+    text: str
+    day: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +66,7 @@ class Transcript:
     ``cwd``     the folder the session started in, "" if unknown: for this machine only.
     ``calls``   every tool call, by number.
     ``skipped`` reason -> number of lines that were read but hold no message (progress, notes, broken lines).
+    ``prompts`` what the person said, in order. ``reports`` what subagents handed back.
     """
 
     agent: str
@@ -47,3 +75,5 @@ class Transcript:
     cwd: str
     calls: tuple[ToolCall, ...]
     skipped: Mapping[str, int]
+    prompts: tuple[Prompt, ...] = ()
+    reports: tuple[Report, ...] = ()

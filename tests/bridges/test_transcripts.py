@@ -15,6 +15,7 @@ from instinct_git.bridges.transcripts import read_transcripts
 from instinct_git.core.mining import mine
 from instinct_git.core.transcript import Transcript
 from instinct_git.errors import InstinctError
+from tests.sessions import Session
 
 Json = dict[str, Any]
 DEMO = Path(__file__).parents[2] / "instinct_git" / "data" / "demo-transcript.jsonl"
@@ -226,7 +227,7 @@ def test_input_that_is_no_object_is_an_empty_one(tmp_path: Path) -> None:
         b"hello",
         b"\x00\xff\xfe",
         b'{"role": "user", "content": "hi"}\n{"role": "assistant", "content": "hello"}\n',
-        b'{"timestamp": "2026-03-01T10:00:00Z", "type": "response_item", "payload": {"type": "message"}}\n',
+        b'{"timestamp": "2026-03-01T10:00:00Z", "type": "response_item", "payload": "message"}\n',
         b'{"type": "user", "message": {"role": "user", "content": "hi"}}\n',
         b'{"type": {"a": 1}, "sessionId": "s"}\n',
     ],
@@ -234,7 +235,7 @@ def test_input_that_is_no_object_is_an_empty_one(tmp_path: Path) -> None:
 def test_a_file_that_is_no_transcript_is_refused_by_its_content(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "looks-right.jsonl"
     path.write_bytes(content)
-    with pytest.raises(InstinctError, match=r"looks-right\.jsonl is not a Claude Code transcript") as refused:
+    with pytest.raises(InstinctError, match=r"looks-right\.jsonl is not a transcript") as refused:
         read_transcripts([path])
     assert refused.value.hint
 
@@ -246,7 +247,7 @@ def test_a_path_that_cannot_be_read_is_a_known_error(tmp_path: Path) -> None:
 
 def test_a_folder_passes_over_other_files_but_needs_one_transcript(tmp_path: Path) -> None:
     save(tmp_path / "other.jsonl", [{"role": "user"}])
-    with pytest.raises(InstinctError, match="No Claude Code transcript"):
+    with pytest.raises(InstinctError, match="No transcript"):
         read_transcripts([tmp_path])
     save(tmp_path / "deep" / "er" / "s1.jsonl", [use("a")])
     assert ids(read_transcripts([tmp_path])[0]) == ["a"]
@@ -306,3 +307,36 @@ def test_random_blocks_raise_nothing(tmp_path: Path, block: dict[str, object], k
     record = use("a")
     record["message"]["content"].append({**block, "type": "tool_use" if kind else "tool_result"})
     read_anything(tmp_path / "random.jsonl", json.dumps(record).encode())
+
+
+# --- prompts and reports ----------------------------------------------------------------------------------------------
+
+
+def test_prompts_know_what_was_done_before_them(tmp_path: Path) -> None:
+    session = Session(day="2026-02-01").say("Mend it").do("edit test").on("2026-02-02").say("thanks").say("go on")
+    (found,) = read_transcripts([session.file(tmp_path)])
+    told = [(one.text, one.after, one.day) for one in found.prompts]
+    assert told == [("Mend it", 0, "20260201"), ("thanks", 2, "20260202"), ("go on", 2, "20260202")]
+    assert {one.day for one in found.calls} == {"20260201"}
+
+
+def test_a_prompt_of_several_blocks_is_read_without_what_the_agent_puts_in(tmp_path: Path) -> None:
+    blocks = [{"type": "text", "text": text} for text in ("[Request interrupted by user]", "stop", "that is wrong")]
+    (found,) = read_transcripts([Session().say(blocks).say([{"type": "image", "source": {}}]).file(tmp_path)])
+    assert [one.text for one in found.prompts] == ["stop\nthat is wrong"]
+
+
+def test_what_subagents_hand_back_is_a_report_each(tmp_path: Path) -> None:
+    session = Session().say("Look").hand_over("All is well").hand_over("Async agent launched successfully.")
+    (found,) = read_transcripts([session.hand_over("One is broken").file(tmp_path)])
+    assert [one.text for one in found.reports] == ["All is well", "One is broken"]
+
+
+def test_the_files_read_are_counted_for_whoever_waits(tmp_path: Path) -> None:
+    folder = tmp_path / "sessions"
+    folder.mkdir()
+    for name in ("a", "b", "c"):
+        Session(name).say("hello").file(folder)
+    told: list[tuple[int, int]] = []
+    read_transcripts([folder], lambda done, total: told.append((done, total)))
+    assert told == [(1, 3), (2, 3), (3, 3)]

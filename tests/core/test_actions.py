@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from instinct_git.core.actions import ACTIONS, action_of, commit_subject, failed, shell_commands, shell_line, tool_used
+from instinct_git.core.actions import (
+    ACTIONS,
+    action_of,
+    commit_subject,
+    failed,
+    shell_action,
+    shell_commands,
+    shell_line,
+    tool_used,
+)
 
 HEREDOC_COMMIT = 'git commit -m "$(cat <<\'EOF\'\nfeat(cart): it\'s "done"\n\nrm -rf build && pytest\nEOF\n)"'
 
@@ -213,3 +222,86 @@ def test_any_tool_gets_a_short_plain_name(tool: str, arguments: dict[str, object
 @given(st.sampled_from(["test", "lint", "search", "run"]), st.text(), st.none() | st.booleans())
 def test_any_result_can_be_judged(action: str, result: str, is_error: bool | None) -> None:
     assert failed(action, result, is_error) in (True, False, None)
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "action"),
+    [
+        # Codex
+        ("shell", {"command": ["bash", "-lc", "cd a && npm test"]}, "test"),
+        ("exec_command", {"cmd": "uv run pytest -q"}, "test"),
+        ("apply_patch", {"file_path": "a"}, "edit"),
+        ("shell_command", {}, "run"),
+        # Gemini CLI
+        ("run_shell_command", {"command": "git push"}, "push"),
+        ("replace", {"file_path": "a"}, "edit"),
+        ("write_file", {"file_path": "a"}, "write"),
+        ("search_file_content", {"pattern": "a"}, "search"),
+        ("google_web_search", {"query": "a"}, "websearch"),
+        ("mcp_tracker_list", {}, "tracker_list"),
+        # Copilot CLI, OpenCode
+        ("bash", {"command": "pnpm test"}, "test"),
+        ("powershell", {"command": "$env:CI=1; Get-Content a | Select-String b"}, "read"),
+        ("view", {"path": "a"}, "read"),
+        ("create", {"path": "a"}, "write"),
+        ("edit", {"filePath": "a"}, "edit"),
+        ("todowrite", {}, "todo"),
+        # SWE-agent, OpenHands
+        ("str_replace_editor", {"command": "view", "path": "a"}, "read"),
+        ("str_replace_editor", {"command": "create", "path": "a"}, "write"),
+        ("str_replace_editor", {"command": "str_replace", "path": "a"}, "edit"),
+        ("execute_bash", {"command": "cargo test"}, "test"),
+        ("terminal", {"command": "cargo test"}, "test"),
+        ("find_file", {}, "search"),
+        ("submit", {}, "finish"),
+    ],
+)
+def test_the_tools_of_every_agent_are_named_alike(tool: str, given: dict[str, object], action: str) -> None:
+    assert action_of(tool, given) == action
+
+
+@pytest.mark.parametrize(
+    ("command", "line"),
+    [
+        (["bash", "-lc", "make test"], "make test"),
+        (["/bin/zsh", "-c", "make test"], "make test"),
+        (["powershell.exe", "-NoProfile", "-Command", "make test"], "make test"),
+        (["C:\\Windows\\System32\\cmd.exe", "/c", "make test"], "make test"),
+        (["grep", "-c", "x", "a b"], "grep -c x 'a b'"),
+    ],
+)
+def test_the_line_of_a_shell_is_found_among_its_arguments(command: list[str], line: str) -> None:
+    assert shell_line({"command": command}) == line
+
+
+@pytest.mark.parametrize(
+    ("line", "action"),
+    [
+        ("Set-Content a.txt x", "write"),
+        ("Get-ChildItem -Recurse", "look"),
+        ('powershell.exe -NoProfile -Command "npm test"', "test"),
+        ('pwsh -c "Get-Content a"', "read"),
+        ("sudo bash -lc 'npm ci'", "install"),
+        ("pytest.exe -q", "test"),
+    ],
+)
+def test_powershell_and_shells_in_shells_are_read(line: str, action: str) -> None:
+    assert shell_action(line) == action
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "exec command rejected by user",
+        "aborted by user after 3.1s",
+        "Cancelled by the user.",
+        "[Operation Cancelled] Reason: User did not allow tool call",
+        "The user rejected this tool call.",
+    ],
+)
+def test_what_a_person_refused_did_not_fail(text: str) -> None:
+    assert failed("build", text, True) is None
+
+
+def test_a_name_that_a_user_adds_wins_over_the_table_for_a_shell_too() -> None:
+    assert action_of("bash", {"command": "ls"}, {"bash": "shell-work"}) == "shell-work"

@@ -168,6 +168,42 @@ def test_a_failure_and_what_ended_it_are_a_fix(words: str, key: str, calls: list
 
 
 @pytest.mark.parametrize(
+    ("tool", "argument", "said", "key"),
+    [
+        ("replace", "file_path", "Failed to edit, could not find the string to replace.", "edit-string-not-found"),
+        ("apply_patch", "file_path", "apply_patch verification failed: Failed to find expected lines in a", "edit-string-not-found"),
+        ("edit", "filePath", "Error: oldString not found in content", "edit-string-not-found"),
+        ("str_replace_editor", "path", "No replacement was performed, old_str `x` did not appear verbatim in a",
+         "edit-string-not-found"),
+        ("str_replace_editor", "path", "No replacement was performed. Multiple occurrences of old_str `x` in lines [1, 2]",
+         "edit-string-not-unique"),
+        ("edit", "filePath", "You must read file a before overwriting it. Use the Read tool first", "read-before-edit"),
+        ("edit", "filePath", "File a has been modified since it was last read.", "file-changed-since-read"),
+    ],
+)  # fmt: skip
+def test_every_agents_editor_fails_in_the_same_classes(tool: str, argument: str, said: str, key: str) -> None:
+    calls = (
+        ToolCall(1, "1", tool, {argument: "a", "text": "x"}, said, True, ""),
+        ToolCall(2, "2", "read_file", {"path": "a"}, "x", False, ""),
+        ToolCall(3, "3", tool, {argument: "a", "text": "y"}, "ok", False, ""),
+    )
+    (learned,) = mine([Transcript("any", "s", "20260301", "", calls, {})])
+    calls_told = learned.occurrences[0].calls
+    assert (learned.key, calls_told[0], calls_told[-1]) == (f"fix:{key}", 1, 3)
+
+
+def test_a_server_that_is_started_watched_and_stopped_is_a_combo() -> None:
+    tools = [("Bash", "npm run dev"), ("BashOutput", ""), ("KillShell", "")]
+    calls = [
+        ToolCall(number, f"{number}", *(tool, {"command": line} if line else {}), "ok", None, "")
+        for number, (tool, line) in enumerate(tools * 3, 1)
+    ]
+    (learned,) = mine([Transcript("any", "s", "20260301", "", tuple(calls), {})])
+    assert (learned.key, learned.support) == ("combo:serve+wait+stop", 3)
+    assert learned.title == "Start the server, check its output, then stop it"
+
+
+@pytest.mark.parametrize(
     "words",
     [
         "text! edit",  # ended without reading
