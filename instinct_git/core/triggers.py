@@ -86,7 +86,7 @@ _KINDS = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _
 
 def asks_to_remember(text: str) -> Trigger | None:
     """Return the first request to remember in a prompt, None when there is none. Negations and questions are none."""
-    for whole in _SENTENCE.findall(_own_words(text)):
+    for whole in _SENTENCE.findall(own_words(text)):
         sentence = whole[:SENTENCE]
         if re.search(r"(?:吗|嗎|没有|沒有|么)\s*[?？]?$", sentence.strip()):
             continue
@@ -103,7 +103,7 @@ def _kind(phrase: str) -> str:
     return next((kind for kind, pattern in _KINDS if pattern.search(phrase)), "")
 
 
-def _own_words(text: str) -> str:
+def own_words(text: str) -> str:
     """The prompt without what it quotes; curly apostrophes made straight."""
     plain = _QUOTED.sub("\n", text[:LONGEST].replace("’", "'").replace("\r", ""))
     kept, start, unclosed = list[str](), 0, set[str]()
@@ -157,7 +157,7 @@ def judgement(text: str) -> str | None:
     A clause counts only when it is nothing but the verdict ("that's wrong again", not "what is wrong with the login"),
     and questions do not.
     """
-    clauses = [clause.strip() for clause in _CLAUSE.findall(_own_words(text))]
+    clauses = [clause.strip() for clause in _CLAUSE.findall(own_words(text))]
     said = [" ".join(one.strip(".!?;:,。！？；：，、 \n").split()) for one in clauses if one[-1:] not in ("?", "？")]
     praised = any(_PRAISES.fullmatch(one) for one in said if len(one) <= 80)
     blamed = any(_BLAMES.fullmatch(one) for one in said if len(one) <= 80)

@@ -1,19 +1,37 @@
-"""`learn`: transcripts in, evidence out. The same session learned twice, on any machine, counts once."""
+"""`learn`: transcripts in, evidence and candidates out. The same session learned twice, on any machine, counts once."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
-from instinct_git.core.evidence import NONCE_CHARS
+from instinct_git.bridges.secrets import find_secrets
+from instinct_git.core import asking, entry, mining
+from instinct_git.core import candidates as pool
+from instinct_git.core.asking import Request
+from instinct_git.core.confidence import fold_one
+from instinct_git.core.consolidate import Book
+from instinct_git.core.entry import code, session_code
+from instinct_git.core.evidence import day_of
 from instinct_git.core.keys import normalise_key
-from instinct_git.core.mining import Learned, mine
-from instinct_git.core.model import Evidence
+from instinct_git.core.mining import Learned
+from instinct_git.core.model import ACTIVE, Evidence, Policy
+from instinct_git.core.summaries import LeftOut
+from instinct_git.core.transcript import Transcript
 from instinct_git.errors import InstinctError
-from instinct_git.operations.observing import put
+from instinct_git.operations import scanning
+from instinct_git.operations.awaiting import keep
+from instinct_git.operations.entering import Entered, Held, enter
 from instinct_git.operations.workspace import Workspace, refuse_secrets
+
+FEEDBACK = ("succeeded", "confirmed", "denied")
+SEEN = ("observed", "succeeded")
+OUTWARD = 4
+"""External steps from which on a sequence qualifies by one sighting: "more than 3" (DESIGN section 5)."""
+Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +46,26 @@ class LearnedPattern:
     at: tuple[tuple[int, ...], ...]
     """The 1-based tool-call numbers, in file order, of every occurrence."""
     new: int
-    """Pieces of evidence that this run adds; 0: all were known."""
+    """Sightings that this run adds: observations, and reuses that worked; 0: all were known."""
+
+
+class Asked(NamedTuple):
+    """A person's request to remember, found in a prompt."""
+
+    phrase: str
+    """Their words that ask; they stay in this clone."""
+    key: str
+    """What is remembered; empty: nothing was, see `why`."""
+    why: str
+    new: bool
+    """False: it was learned before."""
+
+
+class Reuse(NamedTuple):
+    """How a pattern did, as a session shows: succeeded, confirmed or denied."""
+
+    key: str
+    kind: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,63 +78,166 @@ class LearnResult:
     skipped: dict[str, int]
     """Lines that could not be used, by reason."""
     new: int
+    """New sightings: observations, and reuses that worked."""
     dry_run: bool = False
+    entered: tuple[Entered, ...] = ()
+    held: tuple[Held, ...] = ()
+    waiting: int = 0
+    """Patterns that qualified earlier and wait for a day with room."""
+    asked: tuple[Asked, ...] = ()
+    reuse: tuple[Reuse, ...] = ()
+    """New feedback."""
+    reports: int = 0
+    """Subagents' reports that were scanned."""
+    left_out: tuple[LeftOut, ...] = ()
 
 
-def learn(space: Workspace, paths: Sequence[Path], *, dry_run: bool = False) -> LearnResult:
-    """Read transcripts, mine them, and put what is new into the inbox as observations."""
+def learn(
+    space: Workspace, paths: Sequence[Path], *, dry_run: bool = False, progress: Progress | None = None
+) -> LearnResult:
+    """Read transcripts, mine them, and write what is new: observations, reuses that worked, praise and blame, and the
+    candidates that come of it. `progress` is told (files read, files in all)."""
     from instinct_git.bridges.transcripts import read_transcripts
 
     for path in paths:
         if not path.exists():
             raise InstinctError(f"{path} does not exist", "name transcript files or folders of them")
-    transcripts = read_transcripts(paths)
-    found = mine(transcripts)
+    transcripts = read_transcripts(paths, progress)
     book, _ = space.read()
-    at = space.now().strftime("%Y-%m-%dT%H:%M:%SZ")
-    fresh: list[Evidence] = []
-    patterns = []
-    for learned in found:
-        evidence = [one for one in evidence_of(learned, at) if one.id not in book.everything]
-        refuse_secrets([("a learned pattern", learned.key), ("a learned title", learned.title)])
-        fresh += evidence
-        spots = tuple(one.calls for one in learned.occurrences)
-        patterns.append(
-            LearnedPattern(learned.key, learned.title, learned.support, learned.sessions, spots, len(evidence))
-        )
-    if fresh and not dry_run:
-        put(space, fresh)
+    at, known = space.now().strftime("%Y-%m-%dT%H:%M:%SZ"), _Known(book, space.config().policy)
+    found = _found(transcripts, known)
+    requests = [_screened(one) for one in _requests(transcripts, found)]
+    refuse_secrets(pair for one in found for pair in (("a learned pattern", one.key), ("a learned title", one.title)))
+    reused, rest = entry.worked(transcripts, found, known.suggested, at)
+    seen = [one for learned in rest for one in entry.observations(learned, at)]
+    feedback = reused + entry.verdicts(transcripts, found, known.at_all, at)
+    if space.config()["share_notes"]:
+        feedback += [one for one in asking.called_for(transcripts, found, rest, at) if not find_secrets(str(one.extra))]
+    told = scanning.reports(space, book, transcripts, at)
+    fresh = list(entry.unheard([*seen, *feedback], book.everything, book.groups, book.stands_for)) + list(told.evidence)
+    asked, explicit = _explicit(book, requests, fresh, space, at)
+    done = enter(space, book, [*fresh, *explicit], dry_run=dry_run)
+    if not dry_run:
+        for one in asked:
+            if one.new:
+                keep(space, book.stands_for.get(one.key, one.key), _title(explicit, one.key))
+    new = Counter(one.p for one in fresh if one.k in SEEN)
+    patterns = tuple(_pattern(one, new[normalise_key(one.key)]) for one in found)
+    return LearnResult(
+        patterns, len(transcripts), sum(len(one.calls) for one in transcripts), _skipped(transcripts),
+        new.total(), dry_run, done.entered, done.held, done.waiting,
+        tuple(asked),
+        tuple(Reuse(one.p, one.k) for one in fresh if one.k in FEEDBACK), told.reports, told.left_out,
+    )  # fmt: skip
+
+
+class _Known:
+    """What was known of a pattern before a day: only that can have been suggested to a session of the day."""
+
+    def __init__(self, book: Book, policy: Policy) -> None:
+        self.book, self.policy = book, policy
+        self._kept: dict[tuple[str, str], tuple[bool, bool]] = {}
+
+    def suggested(self, key: str, day: str) -> bool:
+        """True when a session of that day could have been told: mature before, or remembered on a person's word."""
+        return self._before(key, day)[0]
+
+    def at_all(self, key: str, day: str) -> bool:
+        """True when it was suggested or a candidate before that day."""
+        return any(self._before(key, day))
+
+    def sequences(self) -> set[tuple[str, ...]]:
+        """The steps of the sequences that can be suggested or are candidates now: done again, they count be it once."""
+        keys = [key for key in self.book.groups.keys() | self.book.files.keys() if key.startswith("seq:")]
+        return {tuple(pool.steps_of(key)) for key in keys if self.at_all(key, "99991231")}
+
+    def _before(self, key: str, day: str) -> tuple[bool, bool]:
+        key = self.book.stands_for.get(key, key)
+        if (key, day) not in self._kept:
+            file = self.book.files.get(key)
+            members = [one for one in self.book.groups.get(key, ()) if day_of(one.id) < day]
+            live = fold_one(members, self.policy).total + (file.offset if file and members else 0)
+            active = file is None or file.status == ACTIVE
+            told = live >= self.policy.mature or any(one.k == "remembered" for one in members)
+            self._kept[key, day] = active and told, active and any(one.k == "candidate" for one in members)
+        return self._kept[key, day]
+
+
+def _found(transcripts: Sequence[Transcript], known: _Known) -> list[Learned]:
+    """What recurs, what leaves the working tree often enough to be told at once, and what is known and was done again."""
+    found = mining.mine(transcripts)
+    for more in (
+        mining.outward(transcripts, pool.external, OUTWARD),
+        mining.redone(transcripts, known.sequences()),
+    ):
+        keys = {one.key for one in found}
+        found += [one for one in more if one.key not in keys]
+    return found
+
+
+def _requests(transcripts: Iterable[Transcript], found: list[Learned]) -> list[Request]:
+    """The requests of all sessions; work that a request means and no pattern told of yet is added to `found`."""
+    requests = [one for transcript in transcripts for one in asking.requests(transcript, found)]
+    for one in requests:
+        if one.learned is not None and one.learned.key not in {known.key for known in found}:
+            found.append(one.learned)
+    return requests
+
+
+def _screened(one: Request) -> Request:
+    """Leave out what holds a secret: the rule is named, never the value, and the rest is learned."""
+    texts = (one.key, one.title, one.text, *one.triggers)
+    secret = next((secret for text in texts for secret in find_secrets(text)), None)
+    if secret is None:
+        return one
+    why = f"it looks like it holds a secret (rule {secret.rule}): leave the value out"
+    return one._replace(key="", phrase="(not shown)", why=why)
+
+
+def _explicit(
+    book: Book, requests: Iterable[Request], fresh: Sequence[Evidence], space: Workspace, at: str
+) -> tuple[list[Asked], list[Evidence]]:
+    """Return what was asked, and for what is new the evidence that `remember` writes, on the day of the prompt."""
+    asked: list[Asked] = []
+    made: list[Evidence] = []
+    for one in requests:
+        phrase = "(not shown)" if find_secrets(one.phrase) else one.phrase
+        if not one.key:
+            asked.append(Asked(phrase, "", one.why, False))
+            continue
+        key = normalise_key(one.key)
+        session = session_code(one.agent, one.session)
+        evidence_id = f"{one.day}-{code(one.agent, one.session, key, 'remembered', one.prompt)}.1"
+        new = evidence_id not in book.everything and evidence_id not in {other.id for other in made}
+        asked.append(Asked(phrase, key, "", new))
+        if not new:
+            continue
+        remembered = Evidence(evidence_id, key, "remembered", at, one.agent, session)
+        stands = book.stands_for.get(key, key)
+        members = [*book.groups.get(stands, ()), *(other for other in fresh if other.p == key), remembered]
+        meta = {"triggers": list(one.triggers)} if one.triggers else {}
+        made += [
+            remembered,
+            entry.candidate(
+                key, pool.EXPLICIT, one.kind, members, one.day, at, by=one.agent, s=session, title=one.title,
+                desc=one.text, meta=meta,
+            ),
+        ]  # fmt: skip
+    return asked, made
+
+
+def _title(evidence: Iterable[Evidence], key: str) -> str:
+    return next((str(one.extra["title"]) for one in evidence if one.p == key and one.extra.get("title")), "")
+
+
+def _pattern(learned: Learned, new: int) -> LearnedPattern:
+    spots = tuple(one.calls for one in learned.occurrences)
+    return LearnedPattern(learned.key, learned.title, learned.support, learned.sessions, spots, new)
+
+
+def _skipped(transcripts: Iterable[Transcript]) -> dict[str, int]:
     skipped: dict[str, int] = {}
     for one in transcripts:
         for reason, lines in one.skipped.items():
             skipped[reason] = skipped.get(reason, 0) + lines
-    calls = sum(len(one.calls) for one in transcripts)
-    return LearnResult(tuple(patterns), len(transcripts), calls, skipped, len(fresh), dry_run)
-
-
-def evidence_of(learned: Learned, at: str) -> list[Evidence]:
-    """Return one observation an occurrence, with ids that depend on agent, session, key and number alone."""
-    key = normalise_key(learned.key)
-    counts: dict[tuple[str, str], int] = {}
-    evidence = []
-    for spot in learned.occurrences:
-        number = counts[spot.agent, spot.session] = counts.get((spot.agent, spot.session), 0) + 1
-        evidence_id = f"{spot.day}-{code(spot.agent, spot.session, key)}.{number}"
-        extra = {"title": learned.title} if learned.title and number == 1 else {}
-        evidence.append(
-            Evidence(evidence_id, key, "observed", at, spot.agent, session_code(spot.agent, spot.session), extra=extra)
-        )
-    return evidence
-
-
-def code(*parts: str) -> str:
-    """Return 12 characters of Crockford base32 from a hash of the parts."""
-    digest = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).digest()
-    number = int.from_bytes(digest[:8], "big")
-    return "".join(NONCE_CHARS[(number >> (5 * i)) & 31] for i in range(12))
-
-
-def session_code(agent: str, session: str) -> str:
-    """Return the 12 hex digits of a transcript's session. Unlike a session that a person or tool names, it must be the
-    same in every clone, or one piece of evidence learned twice would have two payloads."""
-    return hashlib.sha256(f"session\0{agent}\0{session}".encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    return skipped

@@ -1,0 +1,270 @@
+"""What learning brings into the pool, and with which evidence: sightings, reuses that worked, and candidates. Pure.
+
+Everything learned from a session has an id that depends on the session alone, so that learning it twice, or in two
+clones, counts once. A candidate's id depends on what its evidence says: of several entries of one key the first counts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from instinct_git.core import candidates as pool
+from instinct_git.core.actions import CHECKS, LOOKS, action_of, failed
+from instinct_git.core.evidence import NONCE_CHARS, canonical
+from instinct_git.core.keys import MAX_KEY_BYTES, category_of, normalise_key, split_key
+from instinct_git.core.mining import Learned, Occurrence
+from instinct_git.core.model import ACTIVE, NOTHING, Evidence
+from instinct_git.core.pattern import PatternFile
+from instinct_git.core.transcript import ToolCall, Transcript
+from instinct_git.core.triggers import judgement, own_words
+
+MAX_TITLE = 80
+PASTED = 20, 2_000
+"""Lines and characters from which on a prompt is taken to hold pasted text: then nothing in it is the person's."""
+FIRST, LAST = "00", "zz"
+"""Begin the codes of what must come first in its day (a person's own title wins over a made one), and of what takes away
+(see `storage.inbox.LAST`)."""
+_UNFINISHED = re.compile(r"\s*Command (running in background|was manually backgrounded)")
+
+Was = Callable[[str, str], bool]
+"""Says of a key and a day (YYYYMMDD) what the evidence of the days before it says."""
+
+
+def code(*parts: str) -> str:
+    """Return 12 characters of Crockford base32 from a hash of the parts."""
+    digest = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).digest()
+    number = int.from_bytes(digest[:8], "big")
+    return "".join(NONCE_CHARS[(number >> (5 * i)) & 31] for i in range(12))
+
+
+def session_code(agent: str, session: str) -> str:
+    """Return the 12 hex digits of a transcript's session. Unlike a session that a person or tool names, it must be the
+    same in every clone, or one piece of evidence learned twice would have two payloads."""
+    return hashlib.sha256(f"session\0{agent}\0{session}".encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+def note_key(title: str) -> str:
+    """Return the key of a title: as much of it as a key holds (a Chinese character takes three bytes)."""
+    words = " ".join("".join(char if char.isprintable() else " " for char in title).split())
+    body = unicodedata.normalize("NFC", words).encode("utf-8", "replace")[: MAX_KEY_BYTES - len("note:")]
+    return normalise_key(f"note:{body.decode('utf-8', 'ignore').strip()}")
+
+
+def short(text: str) -> str:
+    """Return a text as a title: one line, at most MAX_TITLE characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= MAX_TITLE else line[: MAX_TITLE - 1].rstrip() + "…"
+
+
+def names_places(text: str) -> str:
+    """Return what keeps a text from being published unasked (law 12): "it names a host"; "" for nothing."""
+    probe = Evidence("", "note:text", "observed", extra={"title": text})
+    value, reason = pool.dimensions_of("note:text", [probe])["transferability"]
+    return reason if value < 1 else ""
+
+
+def said(text: str) -> str:
+    """Return a prompt's own words; "" for one that is long enough to hold pasted text."""
+    words = own_words(text).strip()
+    lines, characters = PASTED
+    return "" if words.count("\n") >= lines or len(words) > characters else words
+
+
+# --- sightings and reuses -------------------------------------------------------------------------------------------
+
+
+def observations(learned: Learned, at: str) -> list[Evidence]:
+    """Return one observation an occurrence. Its id is made of the agent, the session, the key and the agent's own id of
+    the first call: no part of a session that is read, and nothing that is appended to it, changes it."""
+    key = normalise_key(learned.key)
+    extra = {"title": learned.title} if learned.title else NOTHING
+    counts: dict[str, int] = {}
+    evidence = []
+    for spot in learned.occurrences:
+        nonce = code(spot.agent, spot.session, key, spot.anchor)
+        number = counts[nonce] = counts.get(nonce, 0) + 1
+        session = session_code(spot.agent, spot.session)
+        evidence.append(Evidence(f"{spot.day}-{nonce}.{number}", key, "observed", at, spot.agent, session, extra=extra))
+    return evidence
+
+
+def _once(spot: Occurrence, key: str, kind: str, at: str) -> Evidence:
+    """Return the one piece of evidence of a kind that a session gives about a key."""
+    nonce = code(spot.agent, spot.session, key, kind)
+    nonce = LAST + nonce[len(LAST) :] if kind == "denied" else nonce
+    return Evidence(f"{spot.day}-{nonce}.1", key, kind, at, spot.agent, session_code(spot.agent, spot.session))
+
+
+def worked(
+    transcripts: Sequence[Transcript], found: Iterable[Learned], suggested: Was, at: str
+) -> tuple[list[Evidence], list[Learned]]:
+    """Return `succeeded` for every sequence that had been suggested before, was done again and ended in a check that
+    passed (once a session, whatever its length), and what was found without these occurrences: one deed counts once.
+
+    A check that fails says that the work is not done, not that the advice is bad: `failed` is for those who used it to
+    say.
+    """
+    by_session = {(one.agent, one.session): one for one in transcripts}
+    evidence: list[Evidence] = []
+    rest: list[Learned] = []
+    for learned in found:
+        key = normalise_key(learned.key)
+        reused: dict[tuple[str, str], Occurrence] = {}
+        for spot in learned.occurrences if split_key(key)[0] == "seq" else ():
+            where = spot.agent, spot.session
+            told = where not in reused and suggested(key, spot.day)
+            if told and _ends_in_passing_check(by_session[where], spot.calls):
+                reused[where] = spot
+                evidence.append(_once(spot, key, "succeeded", at))
+        others = tuple(spot for spot in learned.occurrences if spot not in reused.values())
+        rest.append(replace(learned, occurrences=others))
+    return evidence, rest
+
+
+def _ends_in_passing_check(transcript: Transcript, calls: Sequence[int]) -> bool:
+    """True when the last step, or what is done right after it, is a check whose last run is known to have passed."""
+    last = transcript.calls[calls[-1] - 1]
+    following = (one for one in transcript.calls[last.number :] if one.thread == last.thread)
+    checks: list[tuple[str, ToolCall]] = []
+    for call in (last, *following):
+        action = action_of(call.tool, call.input)
+        if action in CHECKS and (not checks or action == checks[0][0]):
+            checks.append((action, call))
+        elif action not in LOOKS and (checks or call is not last):
+            break
+    known = [
+        failed(action, call.result, call.is_error) for action, call in checks if not _UNFINISHED.match(call.result)
+    ]
+    return bool(known) and known[-1] is False
+
+
+def verdicts(transcripts: Iterable[Transcript], found: Iterable[Learned], known: Was, at: str) -> list[Evidence]:
+    """Return `confirmed` or `denied` where a prompt is nothing but praise or blame: for the known pattern that ended
+    last in the work right before it, if there is one; once a session."""
+    evidence: dict[str, Evidence] = {}
+    spots = [(normalise_key(one.key), spot) for one in found for spot in one.occurrences]
+    for transcript in transcripts:
+        mine = [
+            (key, spot) for key, spot in spots if (spot.agent, spot.session) == (transcript.agent, transcript.session)
+        ]
+        before = 0
+        for prompt in transcript.prompts:
+            verdict = judgement(said(prompt.text))
+            turn = [
+                (spot.calls[-1], len(spot.calls), key, spot)
+                for key, spot in mine
+                if verdict and before < spot.calls[-1] <= prompt.after and known(key, spot.day)
+            ]
+            before = prompt.after
+            if verdict and turn:
+                *_, key, spot = max(turn, key=lambda one: one[:3])
+                one = _once(spot, key, verdict, at)
+                evidence.setdefault(one.id[9:], one)
+    return list(evidence.values())
+
+
+def unheard(
+    evidence: Iterable[Evidence],
+    known: Container[str],
+    groups: Mapping[str, Iterable[Evidence]],
+    stands_for: Mapping[str, str],
+) -> Iterator[Evidence]:
+    """Yield what is not known yet: neither the id, nor (of what a session says once) the same from the same session."""
+    for one in evidence:
+        members = groups.get(stands_for.get(one.p, one.p), ())
+        once = one.k in ("succeeded", "confirmed", "denied")
+        if one.id not in known and not (once and any((m.k, m.by, m.s) == (one.k, one.by, one.s) for m in members)):
+            yield one
+
+
+# --- entering -------------------------------------------------------------------------------------------------------
+
+
+class Wanted(NamedTuple):
+    """A pattern that qualifies for the pool by itself."""
+
+    key: str
+    trigger: str
+    kind: str
+    category: str
+    title: str
+    members: tuple[Evidence, ...]
+    score: Decimal
+
+
+def wanted(
+    groups: Mapping[str, Sequence[Evidence]],
+    files: Mapping[str, PatternFile],
+    pooled: Collection[str],
+    silent: Collection[str],
+) -> list[Wanted]:
+    """Return what qualifies (DESIGN section 5: scanned, seen twice or more, more than 3 external steps) and is no
+    candidate yet, what proved most first: sessions, then first score, then sightings; a sequence that mostly repeats
+    transitions of better ones (or of candidates) comes after all others. `silent` keys never enter."""
+    found = []
+    for key, members in groups.items():
+        file = files.get(key)
+        if key in pooled or key in silent or (file is not None and file.status != ACTIVE):
+            continue
+        scanned = any(one.k == "observed" and one.extra.get("x") == pool.SWARM for one in members)
+        if not scanned and not pool.implicit(key, members):
+            continue
+        trigger = pool.SWARM if scanned else pool.IMPLICIT
+        given = next((str(one.extra["kind"]) for one in members if one.extra.get("kind") in pool.KINDS), "")
+        title = (file.title if file else "") or next(
+            (str(m.extra["title"]) for m in members if m.extra.get("title")), ""
+        )
+        category = file.category if file and file.category else _category(key, members)
+        kind = given or pool.default_kind(key, has_trigger_phrase=False)
+        score = Decimal(str(frozen(key, members)["score"]))
+        found.append(Wanted(key, trigger, kind, category, title, tuple(members), score))
+    found.sort(key=lambda one: (-_sessions(one.members), -one.score, -len(one.members), one.key))
+    told = {pair for key in pooled for pair in pairwise(pool.steps_of(key))}
+    first: list[Wanted] = []
+    for one in found:
+        pairs = list(pairwise(pool.steps_of(one.key)))
+        if not pairs or 2 * sum(pair in told for pair in pairs) < len(pairs):
+            first.append(one)
+            told.update(pairs)
+    return first + [one for one in found if one not in first]
+
+
+def _category(key: str, members: Iterable[Evidence]) -> str:
+    given = next((one.extra["cat"] for one in members if one.extra.get("cat")), None)
+    return category_of(key, given if split_key(key)[0] == "other" else None)
+
+
+def _sessions(members: Iterable[Evidence]) -> int:
+    return len({(one.by, one.s) for one in members if one.k in ("observed", "succeeded")})
+
+
+def frozen(key: str, members: Iterable[Evidence]) -> dict[str, Any]:
+    """Return dimensions, first score and reasons as `candidate` evidence keeps them."""
+    dims = pool.dimensions_of(key, members)
+    values = {name: value for name, (value, _) in dims.items()}
+    return {
+        "dims": {name: f"{value:.2f}" for name, value in values.items()},
+        "score": f"{pool.first_score(values):.2f}",
+        "why": pool.why_of(dims),
+    }
+
+
+def candidate(
+    key: str, trigger: str, kind: str, members: Iterable[Evidence], day: str, at: str, *, by: str = "", s: str = "",
+    title: str = "", desc: str = "", meta: Mapping[str, Any] = NOTHING, note: str = "",
+) -> Evidence:  # fmt: skip
+    """Return the `candidate` evidence that lets a pattern enter on a day, its first score frozen. Entries that say
+    different things have different ids, so that two clones never disagree about one."""
+    words = {name: value for name, value in (("title", title), ("desc", desc), ("meta", dict(meta))) if value}
+    bare = Evidence("", key, "candidate", at, by, s, extra={**words, "x": trigger, "kind": kind})
+    whole = bare._replace(extra={**bare.extra, **frozen(key, [*members, bare])}, note=note)
+    nonce = code("candidate", canonical(whole))
+    nonce = FIRST + nonce[len(FIRST) :] if trigger == pool.EXPLICIT else nonce
+    return whole._replace(id=f"{day}-{nonce}.1")
