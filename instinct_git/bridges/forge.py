@@ -15,18 +15,21 @@ import subprocess
 import tempfile
 import unicodedata
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
+from instinct_git.bridges.hosts import compare_url as compare_url  # a public name of this module
+from instinct_git.bridges.hosts import remote_of
 from instinct_git.bridges.secrets import redact
 from instinct_git.errors import InstinctError
 
 GH, GLAB, COMPARE, NONE, AUTO = "gh", "glab", "compare", "none", "auto"
 WAYS = (AUTO, GH, GLAB, NONE)
 SECONDS = 60.0
-MAX_BODY = 60_000
-"""Characters of a request's body: GitHub takes 65,536, one argument of a program 128 kB."""
+MAX_BODY, MAX_BYTES = 60_000, 120_000
+"""Characters and bytes of a request's body: GitHub takes 65,536 characters, one argument of a program 128 kB."""
 OPEN, MERGED, CLOSED = "open", "merged", "closed"
 _BROWSER = "push the branch and open the request in a browser"
 
@@ -45,9 +48,6 @@ _LOGIN = re.compile(
 _EXISTS = re.compile(r"already exists", re.IGNORECASE)
 _RIGHTS = re.compile(r"\b403\b|forbidden|must be a collaborator|not accessible by|permission", re.IGNORECASE)
 _ADDRESS = re.compile(r"https?://[^\s\"'<>]+")
-_SCP = re.compile(r"(?:[^@/\s]+@)?([^:/\s]{2,}):(?!//)(.+)$")
-_ALIAS = re.compile(r"((?:github|gitlab|codeberg|bitbucket)\.(?:com|org))[-_.].+$")
-_OVER_443 = {"ssh.github.com": "github.com", "altssh.gitlab.com": "gitlab.com", "altssh.bitbucket.org": "bitbucket.org"}
 _STATES: Mapping[str, Literal["open", "merged", "closed"]] = {
     "open": "open", "opened": "open", "locked": "open", "merged": "merged", "closed": "closed",
 }  # fmt: skip
@@ -74,93 +74,15 @@ class RequestState(NamedTuple):
     """Login of who merged it, as the host says."""
     url: str = ""
     why: str = ""
+    closed_by: str = ""
+    """Login of who closed it unmerged, where the host says so."""
+    on: str = ""
+    """ISO day (UTC) on which it was merged or closed."""
 
-
-class Remote(NamedTuple):
-    """A repository on a host, as its web pages have it."""
-
-    kind: str
-    """github, gitlab, gitea, bitbucket, bitbucket-server; empty: unknown."""
-    web: str
-    """Scheme, host and port."""
-    host: str
-    path: str
-    """`owner/name`, without `.git`."""
-
-
-# --- addresses ------------------------------------------------------------------------------------------------------
-
-
-def remote_of(remote_url: str) -> Remote | None:
-    """Read a remote's address; None for a local path. User names and passwords in it are dropped."""
-    text = remote_url.strip()
-    if "://" in text:
-        try:
-            parts = urlsplit(text)
-            host, port = (parts.hostname or "").lower(), parts.port
-        except ValueError:
-            return None
-        if parts.scheme not in ("https", "http", "ssh", "git", "git+ssh", "ssh+git") or not host:
-            return None
-        over_ssh, path = "ssh" in parts.scheme, parts.path
-        shown = f":{port}" if port and parts.scheme in ("https", "http") else ""
-        scheme = "http" if parts.scheme == "http" else "https"
-    else:
-        found = _SCP.match(text)
-        if found is None:
-            return None
-        host, path, over_ssh, shown, scheme = found[1].lower(), found[2], True, "", "https"
-    path = path.strip("/").removesuffix(".git").strip("/")
-    if over_ssh:
-        alias = _ALIAS.match(host)
-        host = _OVER_443.get(host, alias[1] if alias else host)
-    if (
-        "/" not in path
-        or not re.fullmatch(r"[a-z0-9.\-\[\]:]+", host)
-        or any(part in ("", ".", "..") for part in path.split("/"))
-    ):
-        return None
-    return Remote(_kind(host), f"{scheme}://{host}{shown}", host, path)
-
-
-def _kind(host: str) -> str:
-    if host == "bitbucket.org":
-        return "bitbucket"
-    if host == "codeberg.org":
-        return "gitea"
-    words = re.split(r"[.-]", host)
-    for word, kind in (
-        ("github", "github"),
-        ("gitlab", "gitlab"),
-        ("bitbucket", "bitbucket-server"),
-        ("ghe", "github"),
-    ):
-        if word in words:
-            return kind
-    return "gitea" if any(word.startswith(("gitea", "forgejo")) for word in words) else ""
-
-
-def compare_url(remote_url: str, base: str, branch: str) -> str | None:
-    """Return the page where a person opens the pull request of `branch` into `base`; None: the host is not known."""
-    remote = remote_of(remote_url)
-    if remote is None or not base or not branch:
-        return None
-    page = f"{remote.web}/{quote(remote.path)}"
-    whole_into, whole_source = quote(base, safe=""), quote(branch, safe="")
-    if remote.kind in ("github", "gitea"):
-        return f"{page}/compare/{quote(base)}...{quote(branch)}" + ("?expand=1" if remote.kind == "github" else "")
-    if remote.kind == "gitlab":
-        return (
-            f"{page}/-/merge_requests/new?merge_request%5Bsource_branch%5D={whole_source}"
-            f"&merge_request%5Btarget_branch%5D={whole_into}"
-        )
-    if remote.kind == "bitbucket":
-        return f"{page}/pull-requests/new?source={whole_source}&dest={whole_into}"
-    if remote.kind == "bitbucket-server":
-        owner, _, name = remote.path.removeprefix("scm/").rpartition("/")
-        place = f"users/{quote(owner[1:])}" if owner.startswith("~") else f"projects/{quote(owner)}"
-        return f"{remote.web}/{place}/repos/{quote(name)}/pull-requests?create&sourceBranch={whole_source}&targetBranch={whole_into}"
-    return None
+    @property
+    def day(self) -> str:
+        """The same as YYYYMMDD."""
+        return self.on.replace("-", "")
 
 
 # --- programs -------------------------------------------------------------------------------------------------------
@@ -213,7 +135,7 @@ def open_request(
     if way == COMPARE:
         url = compare_url(remote_url, base, head)
         return Request(url or "", COMPARE if url else NONE)
-    text = _printable(body if len(body) <= MAX_BODY else body[:MAX_BODY].rstrip() + "\n\n(cut)\n")
+    text = _printable(_cut(body))
     where = _where(way, remote_url)
     if way == GH:
         args = ["pr", "create", "--title", title, "--body-file", "-", "--head", head, "--base", base, *where]
@@ -235,7 +157,7 @@ def _opened(folder: Path, way: str, head: str, done: _Done, remote_url: str) -> 
     if done.code == 0:
         found = [address.rstrip(".,)") for address in _ADDRESS.findall(done.out + "\n" + done.err)]
         named = [address for address in found if re.search(r"/(?:pull|merge_requests)/\d+", address)]
-        return Request(_clean((named or found or [""])[-1]), way)
+        return Request(clean((named or found or [""])[-1]), way)
     if _EXISTS.search(done.said):
         now = request_state(folder, head, which=way, remote_url=remote_url)
         if now.state == OPEN:
@@ -255,7 +177,7 @@ def request_state(folder: Path, head: str, *, which: str = AUTO, remote_url: str
         return RequestState(why="neither gh nor glab can be asked about this remote")
     owner, _, branch = head.rpartition(":")
     if way == GH:
-        fields = "state,mergedBy,url,isCrossRepository,headRepositoryOwner"
+        fields = "state,mergedBy,closedAt,url,isCrossRepository,headRepositoryOwner"
         args = ["pr", "list", "--head", branch, "--state", "all", "--limit", "50", "--json", fields]
         done = _run(folder, GH, [*args, *_where(GH, remote_url)])
     else:
@@ -293,9 +215,23 @@ def _ours(way: str, owner: str, row: Mapping[str, Any]) -> bool:
 def _row(row: Mapping[str, Any]) -> RequestState:
     """Read a request as either program gives it: the fields have different names, the states nearly the same."""
     found = _STATES.get(str(row.get("state")).lower())
-    person = row.get("mergedBy") or row.get("merge_user") or row.get("merged_by")
-    login = person.get("login") or person.get("username") if isinstance(person, dict) and found == MERGED else ""
-    return RequestState(found, _clean(str(login or "")), _clean(str(row.get("web_url") or row.get("url") or "")))
+    by = _login(row.get("mergedBy") or row.get("merge_user") or row.get("merged_by")) if found == MERGED else ""
+    closer = _login(row.get("closed_by")) if found == CLOSED else ""
+    ended = row.get("closedAt") or row.get("merged_at") or row.get("closed_at")
+    on = _day(str(ended)) if ended and found in (MERGED, CLOSED) else ""
+    return RequestState(found, by, clean(str(row.get("web_url") or row.get("url") or "")), closed_by=closer, on=on)
+
+
+def _day(text: str) -> str:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return ""
+    return (moment if moment.tzinfo is None else moment.astimezone(UTC)).date().isoformat()
+
+
+def _login(person: object) -> str:
+    return clean(str(person.get("login") or person.get("username") or "")) if isinstance(person, dict) else ""
 
 
 # --- running --------------------------------------------------------------------------------------------------------
@@ -354,7 +290,7 @@ def _problem(way: str, done: _Done, remote_url: str) -> InstinctError:
         return InstinctError(f"{way} did not end within {SECONDS:.0f} seconds", "check the network and try again")
     if done.code == 4 or _LOGIN.search(done.said):
         return _no_login(way, remote.host if remote else "")
-    said = _clean(next((line.strip() for line in done.said.splitlines() if line.strip()), f"exit {done.code}"))
+    said = clean(next((line.strip() for line in done.said.splitlines() if line.strip()), f"exit {done.code}"))
     if _RIGHTS.search(done.said):
         return InstinctError(f"{way}: {said}", "ask for the right to open pull requests there, or propose from a fork")
     return InstinctError(f"{way}: {said}", "mend that and try again, or open the request in a browser")
@@ -366,7 +302,7 @@ def _refuse(name: str, value: str) -> None:
         raise InstinctError(f"the {name} of a pull request is empty", f"give a {name}")
     if value.lstrip().startswith("-"):
         raise InstinctError(
-            f"the {name} {_clean(value)!r} begins with a hyphen", "another program would take it for an option"
+            f"the {name} {clean(value)!r} begins with a hyphen", "another program would take it for an option"
         )
     if any(unicodedata.category(char) in _CONTROL for char in value):
         raise InstinctError(
@@ -374,11 +310,17 @@ def _refuse(name: str, value: str) -> None:
         )
 
 
+def _cut(body: str) -> str:
+    """Return a body of at most MAX_BODY characters and MAX_BYTES bytes."""
+    kept = body[:MAX_BODY].encode("utf-8", "replace")[:MAX_BYTES].decode("utf-8", "ignore")
+    return body if len(kept) == len(body) else kept.rstrip() + "\n\n(cut)\n"
+
+
 def _printable(text: str) -> str:
     return "".join(char for char in text if char in "\n\t" or unicodedata.category(char) not in ("Cc", "Cs"))
 
 
-def _clean(text: str) -> str:
+def clean(text: str) -> str:
     """Return a program's words for people: without secrets, user names in addresses and control characters, cut short."""
     plain = "".join(char if char.isprintable() else " " for char in text)
     return redact(re.sub(r"(https?://)[^/\s@]*@", r"\1", plain))[:400].strip()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from instinct_git.core import body, proposal
 from instinct_git.core.document import quote
 from instinct_git.core.keys import describe, split_key
-from instinct_git.core.memory_file import DECISIONS, FACTS, KEY_LESSONS, PREFERENCES
+from instinct_git.core.memory_file import DECISIONS, FACTS, KEY_LESSONS, PATH, PREFERENCES
 from instinct_git.core.model import Tally
 from instinct_git.core.pattern import PatternFile
 
@@ -30,6 +30,13 @@ def procedure_path(name: str) -> str:
     return f"memory/procedures/{name}.md"
 
 
+def path_of(kind: str, name: str) -> str:
+    """Return where a kind's document stands, below the memory's root."""
+    if kind == SKILL:
+        return f"skills/{name}/SKILL.md"
+    return procedure_path(name) if kind == PROCEDURE else PATH
+
+
 def procedure(pattern: PatternFile, tally: Tally, name: str) -> str:
     """Return the text of `memory/procedures/<name>.md`: what it needs, its steps, how to tell that it worked."""
     title = proposal.heading(pattern)
@@ -51,7 +58,7 @@ def procedure(pattern: PatternFile, tally: Tally, name: str) -> str:
         ("Notes", proposal.notes(known)),
     ):
         parts += proposal.section(label, lines)
-    return "\n".join([*head, *parts])
+    return proposal.stamped("\n".join([*head, *parts]))
 
 
 def rule_line(pattern: PatternFile) -> str:
@@ -70,10 +77,13 @@ def rule_section() -> str:
 
 
 def _line(what: str, why: str, key: str) -> str:
-    mark = "``" if "`" in key else "`"
-    named = f"{mark} {key} {mark}" if "`" in key else f"`{key}`"
     said = f"{what.rstrip('.。:：')}: {why}" if why else what
-    return f"{said.rstrip('.。')} ({named})"
+    return proposal.visible(f"{said.rstrip('.。')} {mark(key)}")
+
+
+def mark(key: str) -> str:
+    """Return how a line of MEMORY.md ends that comes from this pattern: its key in backticks, in brackets."""
+    return f"(`` {key} ``)" if "`" in key else f"(`{key}`)"
 
 
 def _what(pattern: PatternFile) -> str:

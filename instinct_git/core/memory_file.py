@@ -16,6 +16,7 @@ from instinct_git.core.markdown import (
     Outline,
     as_words,
     bare,
+    conflict_at,
     heading_words,
     indent,
     is_rule,
@@ -40,7 +41,6 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     DECISIONS: ("decisions", "decision", "决定", "决策"),
 }
 _LEVEL = 2  # of a section that is added, where no neighbour says otherwise
-_MARKERS = ("<<<<<<< ", ">>>>>>> ")
 _NOTHING_YET = re.compile(r"(?:[-*+]\s+)?[*_(]*\s*(?:none yet|nothing yet|暂无)[.。]?\s*[*_)]*", re.IGNORECASE)
 _ADVISED, _EXCERPT = 4, 48
 
@@ -66,7 +66,7 @@ def new_text() -> str:
     """Return the text of a memory file that does not exist yet; sections come with their first line."""
     return (
         "---\ntype: Memory\n---\n# Memory of this project\n\n"
-        "What a person has approved: rules, strongest first, and memories. Agents read this file as a session starts.\n"
+        "What a person has approved: rules and memories. Agents read it where AGENTS.md or CLAUDE.md names this file.\n"
     )
 
 
@@ -95,6 +95,11 @@ def add_line(text: str, section: str, line: str) -> str:
     return after
 
 
+def line_with(text: str, mark: str) -> str:
+    """Return the words of the first line that ends with a mark, without its bullet; empty: none does."""
+    return next((one.words for one in _sayings(_read(text)) if one.words.rstrip(" .。").endswith(mark)), "")
+
+
 def remove_line(text: str, line: str) -> str:
     """Return `text` without the items that say what `line` says (white space and case aside); unchanged: none does."""
     page = _read(text)
@@ -105,6 +110,14 @@ def remove_line(text: str, line: str) -> str:
             lines[one.start - 1] = bare(lines[one.start - 1])  # the file still ends without a line end
         del lines[one.start : one.end]
     return "".join(lines)
+
+
+def section_of(text: str, words: str) -> str:
+    """Return the one of SECTIONS that holds the first line with these words; empty: none does."""
+    page = outline(text)
+    row = next((row for row, line in enumerate(page.lines) if words in line and not page.literal[row]), -1)
+    above = [heading_words(one.title) for one in page.headings if one.row <= row]
+    return next((name for title in reversed(above) for name in SECTIONS if title in _NAMES[name]), "")
 
 
 def budget(text: str) -> Budget:
@@ -158,11 +171,10 @@ def _same(words: str) -> str:
 
 
 def _read(text: str) -> Outline:
-    page = outline(text)
-    for number, line in enumerate(page.lines, 1):
-        if line.startswith(_MARKERS):
-            raise InvalidDocument(f"{PATH}:{number}: conflict markers", "resolve the merge, then run it again")
-    return page
+    row = conflict_at(text)
+    if row is not None:
+        raise InvalidDocument(f"{PATH}:{row + 1}: conflict markers", "resolve the merge, then run it again")
+    return outline(text)
 
 
 def _items(page: Outline) -> Iterator[_Item]:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from instinct_git.core import body
 from instinct_git.core.document import front_matter, quote
 from instinct_git.core.keys import describe, is_slug, slug, split_key
 from instinct_git.core.markdown import as_words
-from instinct_git.core.model import Tally
+from instinct_git.core.model import Evidence, Tally
 from instinct_git.core.pattern import PatternFile
 from instinct_git.errors import InstinctError, InvalidDocument
 
 MAX_NAME, MAX_DESCRIPTION = 64, 1024
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_STAMP = re.compile(r'(?m)^  instinct-digest: "([0-9a-f]{12})"\n')
+# Zero-width and tag characters, and those that turn the direction of a line; the joiners of emoji and scripts stay.
+_HIDDEN = re.compile("[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]")
 _ALLOWED = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
 
 # What a step of a sequence means to somebody who has never seen the key.
@@ -130,7 +134,7 @@ def skill(pattern: PatternFile, tally: Tally, sessions: int, name: str) -> Skill
         parts += section(label, lines)
     head = ["---", f"name: {name}", f"description: {quote(_description(pattern, title, known))}"]
     head += provenance(pattern, tally, sessions)
-    return Skill(name, "\n".join([*head, "---", "", *parts]))
+    return Skill(name, stamped("\n".join([*head, "---", "", *parts])))
 
 
 def heading(pattern: PatternFile) -> str:
@@ -157,6 +161,39 @@ def provenance(pattern: PatternFile, tally: Tally, sessions: int = 0) -> list[st
         "instinct-sources": ", ".join(pattern.sources),
     }
     return ["metadata:", *(f"  {name}: {quote(_no_rule(value))}" for name, value in facts.items() if value)]
+
+
+def visible(text: str) -> str:
+    """Return text without the characters that nobody sees and an agent reads all the same."""
+    return _HIDDEN.sub("", text)
+
+
+def stamped(text: str) -> str:
+    """Return a skill or procedure with a digest of itself in its metadata: whoever changes a word later can be told."""
+    text = visible(text)
+    return text.replace("\nmetadata:\n", f'\nmetadata:\n  instinct-digest: "{_digest(text)}"\n', 1)
+
+
+def untouched(text: str) -> bool:
+    """True when a skill or procedure is as we wrote it."""
+    text = text.replace("\r\n", "\n")
+    found = _STAMP.search(text)
+    return found is not None and found[1] == _digest(text[: found.start()] + text[found.end() :])
+
+
+def _digest(text: str) -> str:
+    import hashlib
+
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:12]
+
+
+def origin(text: str) -> str:
+    """Return the key that a skill or procedure names as its pattern; empty: none, or nobody can read it."""
+    try:
+        named = front_matter(text).get("metadata")
+    except InvalidDocument:
+        return ""
+    return str(named.get("instinct-pattern", "")) if isinstance(named, dict) else ""
 
 
 def plain(text: str) -> str:
@@ -189,10 +226,22 @@ def sentence(text: str) -> str:
 
 def _triggers(pattern: PatternFile) -> list[str]:
     """Return the words that ask for this, as given or as people wrote them."""
-    value = pattern.metadata.get("triggers", pattern.metadata.get("trigger"))
-    if isinstance(value, str):
-        value = re.split(r"[\n,，、;；]", value)
-    return list(dict.fromkeys(body.texts(value)))
+    return list(dict.fromkeys(_phrases(pattern.metadata)))
+
+
+def _phrases(metadata: Mapping[str, Any]) -> list[str]:
+    value = metadata.get("triggers", metadata.get("trigger"))
+    return body.texts(re.split(r"[\n,，、;；]", value) if isinstance(value, str) else value)
+
+
+def with_triggers(pattern: PatternFile, evidence: Iterable[Evidence]) -> PatternFile:
+    """Return a pattern that also names the phrases with which people asked for it, as its evidence kept them."""
+    told = (one.extra["meta"] for one in evidence if isinstance(one.extra.get("meta"), dict))
+    words = [*_phrases(pattern.metadata), *(word for meta in told for word in _phrases(meta))]
+    if not words:
+        return pattern
+    kept = {name: value for name, value in pattern.metadata.items() if name != "trigger"}
+    return pattern._replace(metadata={**kept, "triggers": list(dict.fromkeys(words))})
 
 
 def when(pattern: PatternFile, known: body.Body) -> list[str]:

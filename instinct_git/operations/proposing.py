@@ -1,22 +1,37 @@
-"""`propose`: a branch with a skill, procedure, rule or memory for review. The user's tree, index and HEAD do not move."""
+"""`propose`: a branch with skills, procedures, rules or memories for review. The user's tree, index and HEAD do not move.
+
+A proposal that is made again goes on its own branch as a further commit, never by force: what people have committed there
+stays, and where the default branch has moved the commit joins it, so that the branch can be merged.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
-from instinct_git.core import kinds, memory_file, proposal
-from instinct_git.core.confidence import fold_one, group
-from instinct_git.core.consolidate import Book, Snapshot
-from instinct_git.core.document import MachineLines, with_machine_lines
-from instinct_git.core.evidence import LEDGER, OBSERVATIONS, dump_ledger
-from instinct_git.core.keys import normalise_key
-from instinct_git.core.model import RETIRED, Policy, Tally
-from instinct_git.core.pattern import PatternFile
-from instinct_git.errors import InstinctError, NotInGit, UnknownPattern
-from instinct_git.operations.setup import scaffolding
-from instinct_git.operations.workspace import Workspace, near, refuse_secrets
-from instinct_git.storage import inbox
-from instinct_git.storage.git import Repository
+from instinct_git.bridges.secrets import redact
+from instinct_git.core import proposal, request
+from instinct_git.core.request import Kept
+from instinct_git.errors import GitFailed, InstinctError
+from instinct_git.operations import batches, publishing
+from instinct_git.operations.observing import Draft as Observation
+from instinct_git.operations.observing import evidence_of, put
+from instinct_git.operations.planning import BRANCH_KINDS, Planned, diff_of, plan
+from instinct_git.operations.workspace import Workspace, refuse_secrets
+from instinct_git.storage import branches, files
+
+
+class Item(NamedTuple):
+    """One pattern of a proposal."""
+
+    pattern: str
+    kind: str
+    name: str
+    path: str
+    """Where it lands, from the top of the repository."""
+    text: str
+    """The skill or procedure; of a rule or a memory the line that MEMORY.md gains, after its section."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,144 +39,190 @@ class Proposal:
     """A proposal made, or shown by a dry run."""
 
     pattern: str
+    """The key; of a batch the first one."""
     kind: str
-    """skill, procedure, rule or memory."""
+    """skill, procedure, rule, memory, or batch."""
     name: str
     branch: str
     base: str
     """Revision that the branch starts from."""
     commit: str
-    """Empty in a dry run."""
+    """The branch's newest commit; empty in a dry run, and where there is nothing to propose."""
     files: tuple[str, ...]
+    """From the top of the repository."""
     text: str
-    """The skill or procedure; of a rule or a memory the line that MEMORY.md gains."""
     review: tuple[str, ...]
     notices: tuple[str, ...] = ()
     dry_run: bool = False
+    items: tuple[Item, ...] = ()
+    title: str = ""
+    body: str = ""
+    """Text of the pull request."""
+    diff: str = ""
+    """Unified, of every file; filled by a dry run."""
+    updated: bool = False
+    """The branch was there, and has a further commit now."""
+    unchanged: bool = False
+    """Nothing was written: the branch, or the default branch, says it already."""
+    kept: tuple[Kept, ...] = ()
+    """Files that a person has changed: theirs stay."""
+    remote: str = ""
+    """Where the branch was pushed; empty: nowhere."""
+    url: str = ""
+    """The pull request, or the address where a person opens it."""
+    how: str = ""
+    """gh, glab, compare (a person opens it at `url`) or none; empty: no request was asked for."""
+    approved_by: str = ""
+    """Who approved it by a typed yes: then `branch` is the current one and nothing waits for a review."""
 
 
-def propose(space: Workspace, key: str, *, kind: str = kinds.SKILL, name: str = "", dry_run: bool = False) -> Proposal:
-    """Propose a pattern as one of four kinds, on a new branch from the default branch's tip."""
-    if kind not in kinds.KINDS:
-        raise InstinctError(f"there is no kind {kind!r}", "kinds: " + ", ".join(kinds.KINDS))
+class Open(NamedTuple):
+    """A branch of a proposal; whether it was merged is for `review` to say."""
+
+    branch: str
+    tip: str
+    keys: tuple[str, ...]
+    kind: str
+    """skill, procedure, rule, memory or batch."""
+    name: str
+    remote: str
+    """Empty: a local branch."""
+    is_remote: bool
+
+
+def propose(space: Workspace, keys: Sequence[str], *, kind: str = "", name: str = "", to: str = "", push: bool = False,
+            pr: bool = False, remote: str = "", dry_run: bool = False,
+            ask: Callable[[Proposal, str], str] | None = None) -> Proposal:  # fmt: skip
+    """Propose patterns on a branch from the default branch's tip, as what `kind` says (default: as the candidate does).
+
+    `to` is global or the name of a shared memory; `push` pushes the branch, `pr` also opens the pull request. `ask` is told
+    the plan and the branch's name, and returns what a person typed, where the memory lets them approve on the spot.
+    """
+    target = _target(space, to, dry_run=dry_run)
+    why = ""
+    if not (push or pr or dry_run):
+        from instinct_git.operations.approving import approve
+
+        done, why = approve(space, target, keys, kind, name, ask)
+        if done is not None:
+            return done
+    made = _propose(plan(space, target, keys, kind=kind, name=name), push=push, pr=pr, remote=remote, dry_run=dry_run)
+    return replace(made, notices=(*made.notices, why)) if why else made
+
+
+def _propose(planned: Planned, *, push: bool, pr: bool, remote: str, dry_run: bool) -> Proposal:
+    way = publishing.route(planned.repository, planned.revision, remote, pr=pr) if push or pr else None
+    result = described(planned, dry_run=dry_run)
+    if dry_run or (not planned.files and not planned.tip) or (result.unchanged and way is None):
+        return result
+    sha = _commit(planned) if planned.files else planned.tip
+    if way is not None:
+        try:
+            publishing.push(planned.repository, way, planned.branch, sha)
+        except BaseException:
+            if planned.files:
+                branches.put_back(planned.repository, planned.branch, sha, planned.before)
+            raise
+        result = replace(result, remote=way.remote)
+    if planned.files:
+        _note(planned)
+    result = replace(result, commit=sha)
+    if way is None:
+        return result
+    opened = publishing.open_request(
+        planned.repository, way, result.title, result.body, planned.branch, planned.base_name
+    )
+    return replace(result, url=opened.url, how=opened.how, notices=(*result.notices, *publishing.words(opened, way)))
+
+
+def open_proposals(space: Workspace) -> list[Open]:
+    """Return every branch of a proposal, local ones and those that were fetched."""
     repository = space.repository()
     if repository is None:
-        raise NotInGit("a proposal is a branch, and there is no git repository here", "run `git init` there first")
-    key = normalise_key(key)
-    book, _ = space.read()
-    pattern = book.files.get(key)
-    if pattern is None:
-        if key in book.groups:
-            raise UnknownPattern(f"{key!r} has no file yet", "run `instinct consolidate` first")
-        raise UnknownPattern(f"there is no pattern {key!r}", near(key, book.files))
-    if pattern.status == RETIRED:
-        raise InstinctError(f"{key!r} is retired: a person said no to it", "`instinct restore` takes that back")
-    chosen = proposal.skill_name(key, name, pattern.title)
-    branch = f"instinct/{kind}/{chosen}"
-    _, revision = repository.default_branch(space.config()["default_branch"])
-    base = repository.commit_of(revision)
-    if not base:
-        raise InstinctError("the default branch has no commit yet", "make the first commit, then propose again")
-    _refuse_existing(repository, branch, kind)
-    files, pattern, tally, sessions = _pattern_files(space, repository, base, book, pattern)
-    path, content, text = _document(repository, base, pattern, tally, sessions, kind, chosen)
-    files[path] = content.encode("utf-8", "surrogateescape")
-    base_name = revision.removeprefix("refs/heads/").removeprefix("refs/remotes/")
-    review = tuple(proposal.review_words(branch, base_name, sorted(files)))
-    notices = _notices(pattern, space.config().policy)
-    sha = ""
-    if not dry_run:
-        refuse_secrets((path, content.decode("utf-8", "replace")) for path, content in files.items())
-        repository.refuse_without_identity()
-        sha = repository.commit_on(branch, base, files, _message(pattern, kind, chosen))
-    return Proposal(key, kind, chosen, branch, base_name, sha, tuple(sorted(files)), text, review, notices, dry_run)
+        return []
+    return [
+        Open(one.branch, one.tip, one.keys, one.kind, one.name, one.remote, bool(one.remote))
+        for one in branches.refs(repository, BRANCH_KINDS)
+    ]
 
 
-def _refuse_existing(repository: Repository, branch: str, kind: str) -> None:
-    if repository.commit_of(f"refs/heads/{branch}"):
+def _target(space: Workspace, to: str, *, dry_run: bool) -> Workspace:
+    """Return the memory that the proposal is made in."""
+    if not to:
+        return space
+    home = space.place.home
+    root = home / files.GLOBAL if to == files.GLOBAL else home / "shared" / to
+    if "/" in to or "\\" in to or to in (".", "..") or (to != files.GLOBAL and not files.is_memory(root)):
+        shared = home / "shared"
+        known_names = [one.name for one in sorted(shared.iterdir()) if files.is_memory(one)] if shared.is_dir() else []
         raise InstinctError(
-            f"the branch {branch} exists: this {kind} is proposed already",
-            f"review it, or delete it (`git branch -D {branch}`) and propose again; --name takes another name",
+            f"there is no shared memory {to!r} in {shared}", "known: " + ", ".join([files.GLOBAL, *known_names])
         )
+    target = Workspace(files.at(root, files.GLOBAL if to == files.GLOBAL else files.SHARED, home), space.now)
+    repository = target.repository()
+    if to == files.GLOBAL and (repository is None or not repository.head()):
+        if dry_run:
+            raise InstinctError("your global memory has no commit yet", "without --dry-run it is started first")
+        from instinct_git.operations.setup import scaffold
+
+        scaffold(target.place, "anywhere", "A memory of your own: one author.")
+        batches.run(target.reopened(), "consolidate")
+        target = target.reopened()
+    return target
 
 
-def _document(
-    repository: Repository, base: str, pattern: PatternFile, tally: Tally, sessions: int, kind: str, name: str
-) -> tuple[str, str, str]:
-    """Return (path, new content, what to show) of the document that is proposed, made on top of the base's."""
-    if kind in (kinds.SKILL, kinds.PROCEDURE):
-        made = proposal.skill(pattern, tally, sessions, name)
-        path, text = (
-            (made.path, made.text)
-            if kind == kinds.SKILL
-            else (kinds.procedure_path(name), kinds.procedure(pattern, tally, name))
-        )
-        if path in repository.files_at(base, path):
-            raise InstinctError(f"{path} is approved already", "edit it in a pull request, or use --name")
-        return path, text, text
-    section, line = (
-        (kinds.rule_section(), kinds.rule_line(pattern)) if kind == kinds.RULE else kinds.memory_line(pattern)
+# --- the result -----------------------------------------------------------------------------------------------------
+
+
+def described(planned: Planned, *, dry_run: bool = False) -> Proposal:
+    """Return the result of a plan before anything is written."""
+    draft, told = planned.draft, planned.draft.told
+    paths = tuple(sorted(path for path, _ in planned.files))
+    shown = paths or tuple(sorted(draft.files))
+    body = redact(request.body(told, planned.branch, planned.base_name, shown, planned.kept))
+    items = tuple(
+        Item(one.key, one.kind, one.name, one.path, text) for one, text in zip(told, draft.texts, strict=True)
     )
-    before = _blob_text(repository, repository.files_at(base, memory_file.PATH).get(memory_file.PATH)) or ""
-    after = memory_file.add_line(before, section, line)
-    if after == before:
-        raise InstinctError(f"{memory_file.PATH} says this already", "there is nothing to propose")
-    return memory_file.PATH, after, f"{section}: {line}"
-
-
-def _pattern_files(
-    space: Workspace, repository: Repository, base: str, book: Book, pattern: PatternFile
-) -> tuple[dict[str, bytes], PatternFile, Tally, int]:
-    """Return of the pattern's own files what the base does not have yet, the pattern and its tally there, and its
-    number of sessions.
-
-    Evidence travels in a new container with this pattern's ids alone: a whole container would bring other patterns'
-    evidence to the default branch without their files.
-    """
-    at_base = repository.files_at(base, ".instinct")
-    wanted = {p: b for p, b in at_base.items() if p.startswith((OBSERVATIONS, LEDGER)) and p.endswith(".jsonl")}
-    contents = repository.blobs(wanted.values())
-    there = Book(Snapshot(ledger={path: contents[blob] for path, blob in wanted.items()}))
-    members = [one for one in book.groups.get(pattern.key, ()) if one.id in book.tree_ids]
-    missing = [one for one in members if one.id not in there.everything]
-    together = group([*there.everything, *missing]).get(pattern.key, [])
-    policy = space.config().policy
-    tally = fold_one(together, policy)
-    confidence = pattern.offset + tally.total
-    machine = MachineLines(
-        pattern.key, pattern.category, confidence, tally.total, policy.level(confidence),
-        tally.first_seen or pattern.first_seen, tally.last_seen or pattern.last_seen, tally.sources or pattern.sources,
+    unchanged = not planned.files
+    notices = list(draft.notices)
+    if unchanged and planned.tip:
+        notices.insert(0, f"nothing has changed: {planned.branch} proposes it already")
+    elif unchanged:
+        places = ", ".join(dict.fromkeys(one.path for one in told))
+        notices.insert(0, f"there is nothing to propose: {planned.revision} has it already ({places})")
+    notices += [f"{one.path}: a person has changed it; theirs is kept" for one in planned.kept]
+    return Proposal(
+        told[0].key, planned.kind, planned.name, planned.branch, planned.revision, planned.tip if unchanged else "", paths,
+        "\n".join(draft.texts), tuple(proposal.review_words(planned.branch, planned.revision, list(shown))),
+        tuple(notices), dry_run, items, request.title(told, planned.name), body, diff_of(planned) if dry_run else "",
+        bool(planned.tip) and not unchanged and planned.parents != (planned.base,), unchanged, planned.kept,
     )  # fmt: skip
-    # .gitattributes keeps LF in the repository, whatever the working tree has.
-    text = with_machine_lines(pattern.text, machine, pattern.path).replace("\r\n", "\n")
-    pattern = pattern._replace(confidence=confidence, counted=tally.total, level=machine.level)
-    sessions = len({(one.by, one.s) for one in together if one.s})
-    files: dict[str, bytes] = {}
-    if _blob_text(repository, at_base.get(pattern.path)) != text:
-        files[pattern.path] = text.encode("utf-8", "surrogateescape")
-    if missing:
-        files[f"{LEDGER}{inbox.new_stem(space.day())}.jsonl"] = dump_ledger(missing)
-    for path, (content, _) in scaffolding().items():
-        if path not in at_base and (missing or pattern.path in files):
-            file = space.place.root / path
-            files[path] = file.read_bytes() if file.is_file() else content.encode("utf-8")
-    return files, pattern, tally, sessions
 
 
-def _blob_text(repository: Repository, blob: str | None) -> str | None:
-    return None if blob is None else repository.blobs([blob])[blob].decode("utf-8", "surrogateescape")
+def _commit(planned: Planned) -> str:
+    refuse_secrets([("the commit message", request.message(planned.draft.told, planned.name))])
+    planned.repository.refuse_without_identity()
+    folder = branches.checked_out(planned.repository, planned.branch)
+    if folder:
+        raise InstinctError(
+            f"the branch {planned.branch} is checked out in {folder}",
+            "switch that working tree to another branch first",
+        )
+    words = request.message(planned.draft.told, planned.name)
+    try:
+        return branches.commit_on(
+            planned.repository, planned.branch, planned.parents, dict(planned.files), words, start=planned.start,
+            expected=planned.before,
+        )  # fmt: skip
+    except GitFailed as problem:
+        raise branches.refuse_moved(problem, planned.branch) from None
 
 
-def _notices(pattern: PatternFile, policy: Policy) -> tuple[str, ...]:
-    if pattern.confidence < policy.mature:
-        return (f"this pattern is still raw: confidence {pattern.confidence} of {policy.mature}",)
-    return ()
-
-
-def _message(pattern: PatternFile, kind: str, name: str) -> str:
-    return (
-        f"instinct: propose {kind} {name}\n\n"
-        f"{pattern.key}  confidence {pattern.confidence}  {pattern.level}\n"
-        "A person decides: merging this branch approves it, deleting it declines.\n\n"
-        f"Instinct-Batch: propose\nInstinct-Format: 1\nInstinct-Pattern: {pattern.key}\n"
-    )
+def _note(planned: Planned) -> None:
+    """Keep as evidence that a person was asked, with the successes known then."""
+    made = []
+    for told in planned.draft.told:
+        known = sum(one.k == "succeeded" for one in planned.book.groups.get(told.key, ()))
+        extra = {"kind": told.kind, "n": known, "to": planned.branch}
+        made.append(evidence_of(planned.target, Observation(told.key, kind="proposed", extra=extra)))
+    put(planned.target, made)

@@ -12,16 +12,9 @@ from pathlib import Path
 import pytest
 
 from instinct_git import InstinctError
-from instinct_git.bridges import forge
-from instinct_git.bridges.forge import (
-    Request,
-    choose,
-    compare_url,
-    open_request,
-    remote_of,
-    request_state,
-    require_login,
-)
+from instinct_git.bridges import forge, hosts
+from instinct_git.bridges.forge import Request, choose, open_request, request_state, require_login
+from instinct_git.bridges.hosts import compare_url, remote_of
 
 GITHUB, GITLAB = "git@github.com:team/app.git", "https://gitlab.com/group/sub/app.git"
 TOKEN = "gh" + "p_" + "a1B2c3D4e5F6g7H8i9J0a1B2"
@@ -138,7 +131,7 @@ def test_a_branch_cannot_change_the_address() -> None:
 
 def test_a_remote_is_read_without_its_password() -> None:
     remote = remote_of(f"https://me:{TOKEN}@gitlab.com:8443/g/app.git")
-    assert remote == forge.Remote("gitlab", "https://gitlab.com:8443", "gitlab.com", "g/app")
+    assert remote == hosts.Remote("gitlab", "https://gitlab.com:8443", "gitlab.com", "g/app")
 
 
 # --- opening --------------------------------------------------------------------------------------------------------
@@ -406,3 +399,29 @@ def test_no_answer_is_no_state(gh: Fake, tmp_path: Path, out: str, err: str, cod
 def test_without_a_program_there_is_no_state(bin_folder: Path, tmp_path: Path) -> None:
     for which in ("auto", "gh", "none"):
         assert request_state(tmp_path, BRANCH, which=which, remote_url=GITHUB).state is None
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ({"state": "CLOSED", "closedAt": "2026-03-01T23:30:00Z"}, ("closed", "", "2026-03-01")),
+        ({"state": "MERGED", "closedAt": "2026-03-01T23:30:00Z"}, ("merged", "", "2026-03-01")),
+        ({"state": "OPEN", "closedAt": None}, ("open", "", "")),
+        ({"state": "CLOSED", "closedAt": "soon"}, ("closed", "", "")),
+        ({"state": "closed", "closed_at": "2026-03-01T23:30:00-05:00", "closed_by": {"username": "grace"}},
+         ("closed", "grace", "2026-03-02")),
+        ({"state": "merged", "merged_at": "2026-03-01T10:00:00.123Z", "closed_by": None}, ("merged", "", "2026-03-01")),
+    ],
+)  # fmt: skip
+def test_when_and_by_whom_a_request_was_closed(row: dict[str, object], told: tuple[str, str, str]) -> None:
+    found = forge._row(row)
+    assert (found.state, found.closed_by, found.on) == told
+    assert found.day == told[2].replace("-", "")
+
+
+def test_a_long_body_in_any_script_fits_into_one_argument(glab: Fake, tmp_path: Path) -> None:
+    glab.says("mr create", out="https://gitlab.com/g/app/-/merge_requests/3")
+    open_request(tmp_path, "t", "发布" * 40_000, BRANCH, "main", "glab", remote_url=GITLAB)
+    given = next(word for word in glab.args if word.startswith("--description="))
+    assert len(given.encode()) < 128 * 1024
+    assert given.endswith("(cut)\n")

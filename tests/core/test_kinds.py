@@ -319,3 +319,30 @@ def test_a_body_is_read_by_section() -> None:
     assert known.steps == "a\n\nb"
     assert known.notes == "### Else\n\nc\n\nd"
     assert proposal.STEPS["test"] == "Run the tests."
+
+
+def test_characters_that_nobody_sees_reach_no_document() -> None:
+    hidden = "\u200b\u202e\U000e0041"
+    one = pattern(
+        title=f"Test{hidden} first", description=f"Tests{hidden} lie less", body=f"## Steps\n\n1. run{hidden} it\n"
+    )
+    for text in (
+        skill(one, TALLY, 3, "a-name").text,
+        procedure(one, TALLY, "a-name"),
+        rule_line(one),
+        memory_line(one)[1],
+    ):
+        assert not set(hidden) & set(text)
+    assert "1. run it" in of(one)
+    assert "👩‍🔬" in rule_line(pattern(title="Ask 👩‍🔬 first"))  # a joiner inside of an emoji is seen
+
+
+def test_a_changed_word_is_told_from_the_text_alone() -> None:
+    text = of(pattern(title="Test first"))
+    assert proposal.untouched(text)
+    assert proposal.untouched(text.replace("\n", "\r\n"))
+    assert not proposal.untouched(text.replace("Test first", "Test last"))
+    assert not proposal.untouched(text.replace("instinct-digest", "digest"))
+    assert proposal.origin(text) == "seq:test->commit"
+    assert proposal.origin("no front matter") == ""
+    assert proposal.untouched(procedure(pattern(), TALLY, "a-name"))
