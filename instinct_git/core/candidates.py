@@ -8,6 +8,7 @@ evidence carries, since ids of one day stand in no order of time.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
@@ -36,14 +37,14 @@ from instinct_git.core.dimensions import (
     trigger_of,
     why_of,
 )
-from instinct_git.core.evidence import day_of, iso_day, position
+from instinct_git.core.evidence import day_of, iso_day, nonce, position
 from instinct_git.core.keys import split_key
 from instinct_git.core.model import Evidence
 
 __all__ = [  # the first score is in core.dimensions, re-exported: callers need one module
     "APPROVED", "COLLECTING", "DIMENSIONS", "EXPIRED", "EXPLICIT", "IMPLICIT", "KINDS", "MEMORY", "NOMINATED",
     "NUMBERS", "PROCEDURE", "PROPOSED", "READY", "REJECTED", "RULE", "SKILL", "STATUSES", "SWARM", "TRIGGERS",
-    "Candidate", "Numbers", "bypasses", "default_kind", "dimensions_of", "due", "external", "first_score",
+    "Candidate", "Numbers", "answers", "approves", "bypasses", "code", "default_kind", "dimensions_of", "due", "external", "first_score",
     "fold_candidate", "implicit", "new_successes", "parse_dimensions", "parse_score", "steps_of", "summary", "why_of",
 ]  # fmt: skip
 
@@ -227,13 +228,12 @@ def _status(
 ) -> tuple[str, str]:
     """(status, in words). The latest answer counts; without one in force the score's thresholds do.
 
-    `expired` is in force while no use follows; `rejected` until `reproposal` new successes. Answers of one day: the
-    one given at more successes (`n`) is the later; then proposed, rejected, approved.
+    `expired` is in force while no use follows, and stands before the answers of its day; `rejected` is until
+    `reproposal` new successes.
     """
-    answers = [one for one in ordered if one.k in (PROPOSED, REJECTED, APPROVED)]
-    answers += [one for one in ordered if one.k == EXPIRED and lively[-1] <= _day(one)]
-    rank = (EXPIRED, PROPOSED, REJECTED, APPROVED)
-    last = max(answers, key=lambda e: (_day(e), e.extra.get("n", 0), rank.index(e.k), e.id), default=None)
+    expired = [one for one in ordered if one.k == EXPIRED and lively[-1] <= _day(one)]
+    given = sorted([*expired, *answers(ordered)], key=_day)
+    last = given[-1] if given else None
     if last is not None and last.k != REJECTED:
         return (
             last.k,
@@ -257,11 +257,64 @@ def _status(
     return COLLECTING, f"collecting: {numbers.ready - score} to ready ({numbers.ready})"
 
 
+def answers(members: Iterable[Evidence]) -> list[Evidence]:
+    """Return the proposals and a person's answers to them, the latest last. A rejection's `to` is the commit of a
+    landing that it takes back: approvals of that landing are left out.
+
+    Of one day, the one given at more successes is the later; then proposed, rejected, approved, taken back.
+    """
+    found = [one for one in members if one.k in (PROPOSED, REJECTED, APPROVED)]
+    gone = [str(one.extra["to"]) for one in found if _takes_back(one)]
+    found = [one for one in found if one.k != APPROVED or not any(approves(one, sha) for sha in gone)]
+    rank = {PROPOSED: 0, REJECTED: 1, APPROVED: 2}
+
+    def place(one: Evidence) -> tuple[date, int, int, bool, str]:
+        step = 3 if _takes_back(one) else rank[one.k]
+        return _day(one), _knew(one, found) or 0, step, "n" in one.extra, one.id  # a person's words before a host's
+
+    return sorted(found, key=place)
+
+
+def _takes_back(one: Evidence) -> bool:
+    return one.k == REJECTED and bool(one.extra.get("to"))
+
+
+def _knew(one: Evidence, members: Iterable[Evidence]) -> int | None:
+    """Return at how many successes it was given (`n`); None: nothing tells.
+
+    What commits and hosts told has no `n`, for clones that read them know different evidence. It knew what the proposals
+    until then knew; those of its own day that came after it know of more rejections (their `x`) than stand before it.
+    """
+    known = one.extra.get("n")
+    if isinstance(known, int):
+        return known
+    members = list(members)
+    before = sum(other.k == REJECTED and (one.k != REJECTED or _place(other) < _place(one)) for other in members)
+    tells = (PROPOSED, APPROVED) if _takes_back(one) else (PROPOSED,)
+    told = (e for e in members if e.k in tells and _day(e) <= _day(one) and _whole(e.extra.get("x")) <= before)
+    return max((_whole(e.extra.get("n")) for e in told), default=None)
+
+
+def _whole(value: Any) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def approves(one: Evidence, landing: str) -> bool:
+    """True for an approval of what landed by a commit."""
+    return one.k == APPROVED and one.id.partition("-")[2] == f"{code(APPROVED, one.p, landing, one.by)}.1"
+
+
+def code(*parts: str) -> str:
+    """Return a nonce that follows from the parts: whoever books one deed of the history gives it one id."""
+    return nonce(hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).digest())
+
+
 def new_successes(members: Iterable[Evidence], rejected: Evidence) -> int:
-    """Count the successes since a rejection: those beyond its `n` (successes it knew), else those after it in the fold."""
+    """Count the successes since a rejection: those beyond what it knew, else those after it in the fold."""
+    members = list(members)
     done = [one for one in members if one.k == "succeeded"]
-    known = rejected.extra.get("n")
-    return len(done) - known if isinstance(known, int) else sum(_place(one) > _place(rejected) for one in done)
+    known = _knew(rejected, members)
+    return len(done) - known if known is not None else sum(_place(one) > _place(rejected) for one in done)
 
 
 def due(key: str, members: Iterable[Evidence], today: date, numbers: Numbers = NUMBERS) -> list[Evidence]:

@@ -90,14 +90,24 @@ def _split(text: str, path: str) -> _Split:
     lines = _lines(text[1:] if bom else text)
     if not lines or lines[0].rstrip() != "---":
         raise InvalidDocument(f"{path}:1: the file has no front matter", "it begins with a line --- and the fields")
-    for number, line in enumerate(lines, 1):
-        if line.startswith(_MARKERS):
-            raise InvalidDocument(f"{path}:{number}: conflict markers", "resolve the merge, then run it again")
+    marked = any(line.startswith(_MARKERS) for line in lines)
     close = next((i for i in range(1, len(lines)) if lines[i].rstrip() == "---"), None)
+    if marked and (row := _conflict(lines, close)) is not None:
+        raise InvalidDocument(f"{path}:{row + 1}: conflict markers", "resolve the merge, then run it again")
     if close is None:
         raise InvalidDocument(f"{path}:1: the front matter has no end", "close it with a line ---")
     separator = next((i for i in range(1, close) if lines[i].startswith(_SEPARATOR_START)), None)
     return _Split(lines, close, separator, bom)
+
+
+def _conflict(lines: list[str], close: int | None) -> int | None:
+    """Return the index of the line where a conflict begins. In the front matter every marker is one; a text may quote
+    them in a block of code."""
+    from instinct_git.core.markdown import conflict_at  # its expressions cost; markers are rare
+
+    head = lines if close is None else lines[:close]
+    row = next((row for row, line in enumerate(head) if line.startswith(_MARKERS)), None)
+    return conflict_at("".join(lines)) if row is None else row
 
 
 def _lines(text: str) -> list[str]:
@@ -372,8 +382,9 @@ def _same(split: _Split, found: Mapping[str, tuple[int, str]], name: str, value:
     return scalar(found[name][1]) == scalar(value)
 
 
-def with_field(text: str, name: str, value: str, path: str = "") -> str:
-    """Return `text` with one of the person's scalar fields set (a new one goes below the separator)."""
+def with_field(text: str, name: str, value: str, path: str = "", *, first: bool = False) -> str:
+    """Return `text` with one of the person's scalar fields set. A new one goes to the end of them, or `first`: right
+    below the separator, where it touches no other line that a merge or a revert may change."""
     split = _split(text, path)
     for index in range(1, split.close):
         pair = field(split.lines[index])
@@ -381,7 +392,8 @@ def with_field(text: str, name: str, value: str, path: str = "") -> str:
             block = _block_end(split, index)
             split.lines[index:block] = [_replace_value(split.lines[index], name, value)]
             return _joined(split)
-    split.lines.insert(split.close, f"{name}: {value}{_line_end(split)}")
+    at = split.separator + 1 if first and split.separator is not None else split.close
+    split.lines.insert(at, f"{name}: {value}{_line_end(split)}")
     return _joined(split)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from instinct_git.core.evidence import LEDGER
@@ -41,29 +42,68 @@ def check(
 def check_files(space: Workspace) -> list[Finding]:
     """Verify the working tree alone; needs no history and no git."""
     from instinct_git.bridges import secrets
+    from instinct_git.core.answers import audit_approvals
     from instinct_git.core.audit import ERROR, audit
     from instinct_git.core.model import Policy
     from instinct_git.core.pool_audit import audit_pool
+    from instinct_git.storage.config import BOTS
 
     findings: list[Finding] = []
     root = space.place.root
     try:
-        policy = space.config().policy
+        settings = space.config()
+        policy, bots = settings.policy, str(settings["bots"])
     except InvalidDocument as problem:
         findings.append(Finding("config", ".instinct/config.yaml", problem.message + "; " + problem.hint))
-        policy = Policy()
+        policy, bots = Policy(), BOTS
     book, _ = space.read()
     present = [path.relative_to(root).as_posix() for path in sorted((root / ".instinct").rglob("*")) if path.is_file()]
-    findings += [*audit(book, policy, present), *audit_pool(book)]
+    findings += [*audit(book, policy, present), *audit_pool(book), *audit_approvals(book, bots)]
+    findings += [
+        Finding("secret", path, f"looks like a secret ({one.rule})", ERROR, one.line)
+        for path in _to_scan(root, present)
+        for one in secrets.find_secrets(_text(root, path))
+    ]
+    return [*findings, *inbox_secrets(space), *_skills(space)]
+
+
+def inbox_secrets(space: Workspace) -> list[Finding]:
+    """Find secrets in what waits in this clone's inbox: written by hand or by a version that knew fewer rules. No batch
+    would commit them."""
+    from instinct_git.bridges.secrets import find_secrets
+    from instinct_git.storage.inbox import inbox_files
+
+    return [
+        Finding("secret", str(path), f"looks like a secret ({one.rule}); no batch commits it", "error", one.line)
+        for path in inbox_files(space.place)
+        if path.is_file()
+        for one in find_secrets(path.read_bytes().decode("utf-8", "replace"))
+    ]
+
+
+def _text(root: Path, path: str) -> str:
+    return (root / path).read_bytes().decode("utf-8", "replace")
+
+
+def _to_scan(root: Path, present: Iterable[str]) -> Iterator[str]:
+    """Yield the files that may hold a secret. Ids and sessions are nine tenths of a ledger and of a form that holds
+    none, and the rest repeats: what all ledger files say without them is looked at once, and seldom any file alone."""
+    from instinct_git.bridges.secrets import find_secrets
+
+    said: set[str] = set()
+    ledger = []
     for path in present:
-        text = (root / path).read_bytes().decode("utf-8", "replace")
-        if path.startswith(LEDGER) and not secrets.find_secrets("\n".join(set(_PLAIN.sub("", text).split("\n")))):
-            continue  # ids and sessions are nine tenths of a ledger and of a form that holds nothing; the rest repeats
-        findings += [
-            Finding("secret", path, f"looks like a secret ({one.rule})", ERROR, one.line)
-            for one in secrets.find_secrets(text)
-        ]
-    return findings + _skills(space)
+        if path.startswith(LEDGER):
+            ledger.append(path)
+            said |= _said(root, path)
+        else:
+            yield path
+    if find_secrets("\n".join(said)):
+        yield from (path for path in ledger if find_secrets("\n".join(_said(root, path))))
+
+
+def _said(root: Path, path: str) -> set[str]:
+    return set(_PLAIN.sub("", _text(root, path)).split("\n"))
 
 
 def _skills(space: Workspace) -> list[Finding]:
