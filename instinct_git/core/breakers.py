@@ -12,6 +12,7 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
+from decimal import Decimal
 from typing import NamedTuple
 
 from instinct_git.core.candidates import (
@@ -57,6 +58,8 @@ class Reset(NamedTuple):
     day: str
     """ISO day."""
     measured: int
+    keys: tuple[str, ...] = ()
+    """The candidates of the trip; empty: all of that breaker. For `duplicates` the group that says different things."""
 
 
 class Admission(NamedTuple):
@@ -64,6 +67,15 @@ class Admission(NamedTuple):
 
     admitted: tuple[str, ...]
     held: tuple[str, ...]
+
+
+def candidate_groups(evidence: Iterable[Evidence]) -> dict[str, list[Evidence]]:
+    """Return {key: evidence in fold order} of the candidates alone, aliases joined and retractions taken out."""
+    everything = list(evidence)
+    wanted = {one.p for one in everything if one.k in ("candidate", "alias")}
+    wanted |= {str(one.extra.get("to", "")) for one in everything if one.k == "alias"}
+    groups = group([one for one in everything if one.p in wanted or one.k == "retract"])
+    return {key: members for key, members in sorted(groups.items()) if any(one.k == "candidate" for one in members)}
 
 
 def trip(
@@ -80,9 +92,9 @@ def trip(
     `held` is how many candidates were held today (a log of this clone knows), `titles` the pattern files' titles by
     key, which win over those in evidence.
     """
-    groups, resets = _candidates(evidence), list(resets)
+    groups, resets = candidate_groups(evidence), list(resets)
     tripped = _daily(groups, today, numbers, held, resets)
-    tripped += _duplicates(groups, numbers, titles or {})
+    tripped += _duplicates(groups, today, numbers, titles or {}, resets)
     return tripped + _rejections(groups, today, numbers, resets)
 
 
@@ -95,7 +107,7 @@ def admit(
     resets: Iterable[Reset] = (),
 ) -> Admission:
     """Split new automatic candidates into those the daily breaker lets enter today and those it holds."""
-    groups = _candidates(evidence)
+    groups = candidate_groups(evidence)
     new = [key for key in dict.fromkeys(keys) if key not in groups]
     room = max(0, numbers.daily - len(_entered(groups, today)) + _forgiven(resets, DAILY, today))
     return Admission(tuple(new[:room]), tuple(new[room:]))
@@ -113,15 +125,6 @@ def holds(trips: Iterable[Trip], category: str, kind: str, trigger: str) -> Trip
         ),
         None,
     )
-
-
-def _candidates(evidence: Iterable[Evidence]) -> dict[str, list[Evidence]]:
-    """The evidence of keys that are candidates, in fold order, aliases joined and retractions taken out."""
-    everything = list(evidence)
-    wanted = {one.p for one in everything if one.k in ("candidate", "alias")}
-    wanted |= {str(one.extra.get("to", "")) for one in everything if one.k == "alias"}
-    groups = group([one for one in everything if one.p in wanted or one.k == "retract"])
-    return {key: members for key, members in sorted(groups.items()) if any(one.k == "candidate" for one in members)}
 
 
 # --- more than 5 a day ------------------------------------------------------------------------------------------------
@@ -173,7 +176,10 @@ def _rejections(
             if day > today.isoformat():
                 break
             row = [*row, (day, key)] if rejected else []
-            forgiven = (min(one.measured, sum(at <= one.day for at, _ in row)) for one in answered)
+            forgiven = (
+                min(one.measured, sum(at <= one.day and key in (one.keys or (key,)) for at, key in row))
+                for one in answered
+            )
             if rejected and len(row) - max(forgiven, default=0) >= numbers.rejections:
                 until = date.fromisoformat(day) + timedelta(days=numbers.pause_days)
                 measured, told = len(row), tuple(sorted({key for _, key in row}))
@@ -214,40 +220,11 @@ _CJK = r"\u3400-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af"
 _WORD = re.compile(rf"[{_CJK}]+|\d+(?:\.\d+)*|[^\W\d_{_CJK}]+(?:'[a-z]+)?")
 _STOP = frozenset(
     (
-        "a",
-        "an",
-        "and",
-        "are",
-        "as",
-        "at",
-        "be",
-        "by",
-        "for",
-        "from",
-        "in",
-        "into",
-        "is",
-        "it",
-        "its",
-        "of",
-        "on",
-        "or",
-        "our",
-        "that",
-        "the",
-        "then",
-        "this",
-        "to",
-        "up",
-        "use",
-        "we",
-        "with",
-        "your",
-        "always",
-        "please",
+        "a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "in", "into", "is", "it", "its", "of", "on",
+        "or", "our", "that", "the", "then", "this", "to", "up", "use", "we", "with", "your", "always", "please",
         "again",
     )
-)
+)  # fmt: skip
 _NEGATIVE = re.compile(r"(?i)\b(not|never|no|don'?t|without|avoid|stop|skip)\b|不|别|別|勿|禁止|避免|无需")
 
 
@@ -379,21 +356,29 @@ def _pairs(said: Sequence[_Said]) -> Iterator[tuple[_Said, _Said]]:
             known[mark][number] = None
 
 
-def _duplicates(groups: Mapping[str, list[Evidence]], numbers: Numbers, titles: Mapping[str, str]) -> list[Trip]:
-    alive: dict[str, str] = {}
+def _duplicates(
+    groups: Mapping[str, list[Evidence]],
+    today: date,
+    numbers: Numbers,
+    titles: Mapping[str, str],
+    resets: Sequence[Reset],
+) -> list[Trip]:
+    alive, scores = dict[str, str](), dict[str, Decimal]()
     for key, members in groups.items():
-        candidate = fold_candidate(members, numbers)
+        candidate = fold_candidate(members, numbers, key=key)
         if candidate is not None and candidate.status not in (APPROVED, REJECTED, EXPIRED):
             told = (str(one.extra["title"]) for one in members if one.extra.get("title"))
-            alive[key] = titles.get(key) or next(told, "")
+            alive[key], scores[key] = titles.get(key) or next(told, ""), candidate.score
+    told_apart = [set(one.keys) for one in resets if one.name == DUPLICATES and one.day <= today.isoformat()]
     return [
-        Trip(
-            DUPLICATES,
-            numbers.duplicates,
-            len(keys),
-            "",
-            f"{len(keys)} candidates say the same: merge them into one",
-            keys=keys,
-        )
+        Trip(DUPLICATES, numbers.duplicates, len(keys), "", _merging(keys, scores), keys=keys)
         for keys in near_groups(alive, numbers.duplicates)
+        if not any(set(keys) <= group for group in told_apart)
     ]
+
+
+def _merging(keys: Sequence[str], scores: Mapping[str, Decimal]) -> str:
+    """Say how to merge a group: into the one with the highest score."""
+    kept = max(sorted(keys), key=lambda key: scores[key])
+    commands = (f'`instinct alias "{key}" "{kept}"`' for key in keys if key != kept)
+    return f"{len(keys)} candidates say the same: merge them into {kept}: {', '.join(commands)}"

@@ -52,6 +52,10 @@ class Numbers(NamedTuple):
     duplicates: int = 3
     rejections: int = 3
     pause_days: int = 7
+    soon_days: int = 7
+    """The weekly report tells what expires within so many days."""
+    rising: int = 5
+    """How many of those that gained most the weekly report tells."""
 
 
 NUMBERS = Numbers()

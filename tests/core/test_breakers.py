@@ -178,3 +178,34 @@ def test_trips_are_a_function_of_the_set(made: list[tuple[str, str, int, str]], 
     expected = trip(evidence, date(2026, 3, 12))
     shuffle.shuffle(evidence)
     assert trip(evidence, date(2026, 3, 12)) == expected
+
+
+# --- a person's answers and what they say ------------------------------------------------------------------------------
+
+ALIKE = ("Publish the blog post", "publishing blog posts", "Blog post: publish", "Blog posts: publishing")
+
+
+def alike(number: int, day: date = DAY) -> list[Evidence]:
+    return [entry(f"note:{n}", day, "explicit", title=title) for n, title in enumerate(ALIKE[:number])]
+
+
+def test_near_duplicates_name_the_command_that_merges_them_into_the_best() -> None:
+    (found,) = trip([*alike(3), one("succeeded", "note:1")], DAY)
+    assert '`instinct alias "note:0" "note:1"`' in found.words
+    assert '`instinct alias "note:2" "note:1"`' in found.words
+
+
+def test_a_group_that_a_person_has_told_apart_is_silent_until_another_joins_it() -> None:
+    reset = Reset("duplicates", DAY.isoformat(), 3, ("note:0", "note:1", "note:2"))
+    assert names(trip(alike(3), DAY - timedelta(1), resets=[reset])) == ["duplicates"]
+    assert trip(alike(3), DAY, resets=[reset]) == []
+    assert trip(alike(3), DAY + timedelta(30), resets=[reset]) == []
+    assert names(trip(alike(4), DAY, resets=[reset])) == ["duplicates"]
+
+
+def test_a_reset_of_one_pause_leaves_the_row_of_another_kind() -> None:
+    skills, rules = rejected(3), rejected(2, key="fix:x")
+    reset = Reset("rejections", "2026-03-12", 3, ("seq:a->b",))
+    assert trip([*skills, *rules], DAY + timedelta(2), resets=[reset]) == []
+    third = [one("rejected", "fix:x", DAY + timedelta(3))]
+    assert [t.category for t in trip([*skills, *rules, *third], DAY + timedelta(3), resets=[reset])] == ["fix_pattern"]
