@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,6 +10,9 @@ from instinct_git.errors import InstinctError
 from instinct_git.faces import render
 from instinct_git.faces.cli_options import PROMOTE, TEACH, Json, Key, Text, print_lines
 from instinct_git.memory import Memory
+
+if TYPE_CHECKING:
+    from instinct_git.core.candidates import Candidate
 
 
 def register(app: typer.Typer) -> None:
@@ -37,12 +40,25 @@ def remember(
 ) -> int:
     """Put something into the pool of candidates at once, because you say so."""
     parts = tuple(part.strip() for part in steps.replace("；", ";").split(";") if part.strip())
-    one = Memory().remember(
+    memory = Memory()
+    one = memory.remember(
         text, key=key, kind=kind, title=title, steps=parts, verify=verify, context=context, source=source, score=score,
         dimensions=dimensions, why=why,
     )  # fmt: skip
-    print(render.json_text(render.candidate(one)) if as_json else "\n".join(render.candidate_lines([one])))
+    if as_json:
+        print(render.json_text(render.candidate(one)))
+        return 0
+    print_lines([*render.candidate_lines([one]), _next(one, memory.show(one.pattern).status)])
     return 0
+
+
+def _next(one: Candidate, status: str) -> str:
+    """Say what becomes of what was remembered."""
+    if status != "active":
+        return f"# its pattern is {status} and stays silent; `instinct show` tells more"
+    if one.status in ("approved", "rejected"):
+        return f"# it was {one.status} before: {one.reasons[-1]}"
+    return "# suggested in this clone from the next session on, awaiting review"
 
 
 def feedback(

@@ -211,6 +211,27 @@ def suggest(*, limit: int | None = None, budget: int | None = None, as_json: boo
         return 0
     for line in render.suggestion_lines(found):
         print(line)
+    for line in found.nominated:
+        print(f"# {line}")
     for notice in found.notices:
         print(f"# {notice}", file=sys.stderr)
     return 0
+
+
+def tell_nominations() -> None:
+    """Say on standard error what was nominated: once on a terminal, once to whoever reads a pipe. Never fails."""
+    try:
+        from instinct_git.memory import Memory
+
+        found = Memory().nominations("terminal" if sys.stderr.isatty() else "pipe")
+        if not found:
+            return
+        from instinct_git.operations.noticing import answers, words
+
+        sys.stdout.flush()
+        for one in found:
+            print(f"# {words(one)}\n# {answers(one.pattern)}", file=sys.stderr)
+    except BrokenPipeError:
+        raise
+    except Exception:  # the verb has done its work
+        return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,11 +16,13 @@ if TYPE_CHECKING:
     from instinct_git.core.report import Explanation, Stats
     from instinct_git.operations.batches import BatchResult
     from instinct_git.operations.diagnosing import Diagnosis
-    from instinct_git.operations.learning import LearnResult
     from instinct_git.operations.reading import Pattern, Suggestions
     from instinct_git.operations.setup import SetUp
 
-_COLOURS = {"rule": "32", "mature": "36", "raw": "2", "faded": "2", "error": "31", "warning": "33", "notice": "2"}
+_COLOURS = {
+    "rule": "32", "mature": "36", "raw": "2", "faded": "2", "error": "31", "warning": "33", "notice": "2",
+    "nominated": "1;32", "ready": "36", "collecting": "2", "proposed": "33", "approved": "32", "rejected": "31", "expired": "2",
+}  # fmt: skip
 
 
 def paint(text: str, kind: str) -> str:
@@ -45,7 +48,9 @@ def plain(value: Any) -> Any:
 
 
 def width(text: str) -> int:
-    """Return how many columns a text takes on a terminal (a CJK character takes two)."""
+    """Return how many columns a text takes on a terminal (a CJK character takes two, our colours none)."""
+    if "\x1b" in text:
+        text = re.sub("\x1b\\[[0-9;]*m", "", text)
     wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text)
     return len(text) + wide - sum(unicodedata.combining(char) != 0 for char in text)
 
@@ -162,20 +167,6 @@ def setup_lines(done: SetUp) -> list[str]:
     return lines
 
 
-def learn_lines(done: LearnResult) -> list[str]:
-    """Return what was learned."""
-    rows = [(one.key, f"x{one.support}", f"{one.sessions} session{'' if one.sessions == 1 else 's'}",
-             f"+{one.new}" if one.new else "known", clean(one.title)) for one in done.patterns]  # fmt: skip
-    lines = table(rows)
-    verb = "would be" if done.dry_run else "are"
-    lines.append(
-        f"# {done.calls} tool calls in {done.sessions} session{'' if done.sessions == 1 else 's'}; {done.new} observations {verb} new"
-    )
-    if done.skipped:
-        lines.append("# lines not used: " + ", ".join(f"{reason} {n}" for reason, n in sorted(done.skipped.items())))
-    return lines
-
-
 def explain_lines(one: Explanation) -> list[str]:
     """Return the evidence of a pattern in fold order, with the running number."""
     lines = [f"{one.pattern}  confidence {one.confidence}, live {one.live}  [{one.level}]"]
@@ -236,19 +227,28 @@ def candidate(one: Candidate | None) -> dict[str, Any] | None:
 
 
 def candidate_lines(found: Sequence[Candidate]) -> list[str]:
-    """Return candidates as a table: key, score, status, kind, and how often it worked."""
-    return table(
+    """Return candidates as a table: key, score, status, kind, and how often it worked. The nominated come first, each
+    with the command that answers it."""
+    from instinct_git.operations.noticing import answers
+
+    ordered = sorted(found, key=lambda one: one.status != "nominated")
+    states = max((width(one.status) for one in ordered), default=0) + 2
+    rows = table(
         [
             (
                 one.pattern,
                 f"score={one.score:.2f}",
-                f"[{one.status}]",
+                paint(pad(f"[{one.status}]", states), one.status),
                 one.kind,
                 f"worked {one.successes} x, failed {one.failures} x",
             )
-            for one in found
+            for one in ordered
         ]
     )
+    lines = []
+    for row, one in zip(rows, ordered, strict=True):
+        lines += [row, f"  {answers(one.pattern)}"] if one.status == "nominated" else [row]
+    return lines
 
 
 def finding_lines(findings: Sequence[Finding]) -> list[str]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from datetime import date, timedelta
 
-from instinct_git.core import ranking
 from instinct_git.core.keys import pattern_path
 from instinct_git.core.model import ACTIVE
 from instinct_git.core.pattern import PatternFile
@@ -19,15 +18,14 @@ MOST = 5
 ANSWERED = ("approved", "rejected", "expired")
 
 
-def awaiting(space: Workspace, known: Iterable[PatternFile]) -> list[PatternFile]:
-    """Return what awaits a review here, the newest first; `known` are the files that are suggested anyway."""
-    told = {file.key for file in known if ranking.suggestible(file)}
+def awaiting(space: Workspace, told: Collection[str | None]) -> list[PatternFile]:
+    """Return what awaits a review here, the newest first; `told` are the keys that are suggested anyway."""
     oldest = (space.now().date() - timedelta(days=remembered.DAYS)).isoformat()
     found: list[PatternFile] = []
     for one in remembered.read(space.place):
         if one.pattern in told or one.at < oldest or len(found) == MOST:
             continue
-        file = _file(space, one.pattern)
+        file = pattern_file(space, one.pattern)
         if file is None:  # it waits in the inbox, or its file is on another branch
             file = PatternFile("", "", one.pattern, "", 0, 0, "", title=one.title)
         if file.status == ACTIVE and file.candidate.get("status") not in ANSWERED:
@@ -41,7 +39,8 @@ def keep(space: Workspace, key: str, title: str) -> None:
     remembered.add(space.place, remembered.Remembered(key, title, day.isoformat()))
 
 
-def _file(space: Workspace, key: str) -> PatternFile | None:
+def pattern_file(space: Workspace, key: str) -> PatternFile | None:
+    """Return a key's own pattern file; None where there is none that can be read."""
     from instinct_git.core.document import parse
 
     path = pattern_path(key)

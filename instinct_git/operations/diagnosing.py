@@ -27,19 +27,29 @@ class Diagnosis:
 
 def diagnose(space: Workspace) -> list[Diagnosis]:
     """Look at everything that can keep evidence from being counted or a batch from being committed."""
-    found = [_where(space), *_config(space)]
+    found = [*_where(space), *_config(space)]
     if found[-1].state != PROBLEM and space.place.exists():  # nothing else can be told without the settings
-        found += [*_inbox(space), *_waiting(space), *_repository(space), *_check(space)]
+        found += [
+            *_inbox(space),
+            *_waiting(space),
+            *_repository(space),
+            *_breakers(space),
+            *_notices(space),
+            *_check(space),
+        ]
     return found
 
 
-def _where(space: Workspace) -> Diagnosis:
+def _where(space: Workspace) -> Iterator[Diagnosis]:
     place = space.place
+    if place.ignored:
+        yield Diagnosis("memory", NOTICE, place.ignored, "if it is yours, work in its folder, or `git init` there")
     if place.fell_back:
-        return Diagnosis(
+        yield Diagnosis(
             "memory", NOTICE, f"none here; your global one is used: {place.root}", "`instinct init` starts one here"
         )
-    return Diagnosis("memory", FINE, f"{place.root} ({place.scope})")
+    else:
+        yield Diagnosis("memory", FINE, f"{place.root} ({place.scope})")
 
 
 def _config(space: Workspace) -> Iterator[Diagnosis]:
@@ -66,6 +76,11 @@ def _inbox(space: Workspace) -> Iterator[Diagnosis]:
         )
     else:
         yield Diagnosis("inbox", FINE, str(target))
+    from instinct_git.operations.verifying import inbox_secrets
+
+    for one in inbox_secrets(space):
+        hint = "take that line out, then run the batch again; if it was a real secret, renew it"
+        yield Diagnosis("inbox", PROBLEM, f"{one.path}:{one.line}: {one.message}", hint)
     kept = sum(len(paths) for paths in store.recorded(place).values())
     if kept:
         yield Diagnosis("recorded", FINE, f"{kept} inbox files are kept until the default branch holds their evidence")
@@ -100,13 +115,40 @@ def _repository(space: Workspace) -> Iterator[Diagnosis]:
         repository.refuse_without_identity()
     except InstinctError as problem:
         yield Diagnosis("identity", PROBLEM, problem.message, problem.hint)
-    name, revision = repository.default_branch(space.config()["default_branch"])
-    yield Diagnosis("default branch", FINE, f"{name} (read at {revision.removeprefix('refs/')})")
+    configured = space.config()["default_branch"]
+    name, revision = repository.default_branch(configured)
+    doubt, hint = repository.default_branch_doubt(configured)
+    words = f"{name} (read at {revision.removeprefix('refs/')})"
+    yield Diagnosis("default branch", NOTICE if doubt else FINE, f"{words}; {doubt}" if doubt else words, hint)
     if store.interrupted(space.place):
         yield Diagnosis("batch", NOTICE, "an interrupted batch left files uncommitted", "the next batch commits them")
+    named = {repository.filter_of(path) for path in (".instinct/ledger/x.jsonl", ".instinct/patterns/note/x.md")} - {""}
+    if named:
+        yield Diagnosis(
+            "filter", NOTICE, f"git keeps files of .instinct through the filter {', '.join(sorted(named))}: without it, and in "
+            "`check --history`, their evidence cannot be read",
+            "add the line `* -filter` to .instinct/.gitattributes, unless you mean to encrypt them",
+        )  # fmt: skip
+    if repository.undone():
+        yield Diagnosis(
+            "last batch", NOTICE, "a commit made at the same moment took files of the last batch back in HEAD or the index",
+            "nothing is lost: the next batch puts them back",
+        )  # fmt: skip
     lock = repository.git_dir / "index.lock"
     if lock.exists():
         yield Diagnosis("git", NOTICE, f"{lock} exists: a git command runs", "if none does, remove that file yourself")
+
+
+def _breakers(space: Workspace) -> Iterator[Diagnosis]:
+    from instinct_git.operations.breaking import rows
+
+    yield from (Diagnosis(*row) for row in rows(space))
+
+
+def _notices(space: Workspace) -> Iterator[Diagnosis]:
+    from instinct_git.operations.noticing import rows
+
+    yield from (Diagnosis(*row) for row in rows(space))
 
 
 def _check(space: Workspace) -> Iterator[Diagnosis]:

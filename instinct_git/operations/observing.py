@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from instinct_git.core.confidence import fold_one, group
+from instinct_git.core.confidence import fold_one, group, representatives, retracted
 from instinct_git.core.evidence import LEDGER, OBSERVATIONS, EvidenceSet, parse_container
 from instinct_git.core.keys import category_of, normalise_key, pattern_path, split_key
 from instinct_git.core.model import NOTHING, Evidence, Policy
@@ -143,11 +144,34 @@ def live_values(space: Workspace, keys: Iterable[str]) -> dict[str, tuple[int | 
         place, policy = space.place, space.config().policy
     except InvalidDocument:
         return dict.fromkeys(wanted, (None, "active"))
+    groups = evidence_about(place, wanted)
+    if groups is None:
+        return dict.fromkeys(wanted, (None, "active"))
+    return {key: _live(place, key, groups[key], policy) for key in wanted}
+
+
+def evidence_about(place: Place, keys: Sequence[str]) -> dict[str, list[Evidence]] | None:
+    """Return {key: evidence} of some keys, what aliases join included; None where it would take too long.
+
+    Only lines that name one of the keys are parsed.
+    """
     paths = [place.root / p for b in (OBSERVATIONS, LEDGER) for p in container_paths(place.root, b)]
     paths += inbox.inbox_files(place)
     if len(paths) > LIVE_FILES:
-        return dict.fromkeys(wanted, (None, "active"))
-    needles = [json.dumps(key, ensure_ascii=False).encode("utf-8") for key in wanted] + [b'"alias"', b'"retract"']
+        return None
+    known = _lines_about(paths, keys)
+    moving = [one for one in known if one.k in ("alias", "retract")]
+    gone = retracted(moving)
+    stands_for = representatives(one for one in moving if one.id not in gone)
+    ends = {stands_for.get(key, key) for key in keys}
+    joined = ends.union(keys, (old for old, end in stands_for.items() if end in ends))
+    groups = group(list(_lines_about(paths, joined) if joined > set(keys) else known))
+    return {key: groups.get(stands_for.get(key, key), []) for key in keys}
+
+
+def _lines_about(paths: Iterable[Path], keys: Iterable[str]) -> EvidenceSet:
+    """Read the evidence of some keys, and every alias and retraction."""
+    needles = [json.dumps(key, ensure_ascii=False).encode("utf-8") for key in keys] + [b'"alias"', b'"retract"']
     known = EvidenceSet()
     for path in paths:
         try:
@@ -157,8 +181,7 @@ def live_values(space: Workspace, keys: Iterable[str]) -> dict[str, tuple[int | 
         if any(needle in data for needle in needles):
             lines = [line for line in data.split(b"\n") if any(needle in line for needle in needles)]
             known.update(parse_container(b"\n".join([*lines, b""]))[0])
-    groups = group(list(known))
-    return {key: _live(place, key, groups.get(key, []), policy) for key in wanted}
+    return known
 
 
 def _live(place: Place, key: str, members: Iterable[Evidence], policy: Policy) -> tuple[int, str]:

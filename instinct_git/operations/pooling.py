@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import unicodedata
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from instinct_git.core import candidates as pool
-from instinct_git.core.keys import normalise_key
+from instinct_git.core.keys import MAX_KEY_BYTES, category_of, normalise_key
 from instinct_git.core.model import Evidence
 from instinct_git.core.triggers import asks_to_remember
 from instinct_git.errors import InstinctError, UnknownPattern
 from instinct_git.operations.awaiting import keep
+from instinct_git.operations.noticing import crossed
 from instinct_git.operations.observing import Draft, evidence_of, one_line, put
 from instinct_git.operations.workspace import Workspace, near, refuse_secrets
 
 if TYPE_CHECKING:
     from instinct_git.core.consolidate import Book
 
+_JOINERS = "\u200c\u200d"
+_FULL = f"{pool.NUMBERS.daily} new automatic candidates have entered today: more wait for another day; evidence is kept"
 ANSWERS = ("succeeded", "failed", "confirmed", "denied")
 MAX_TITLE = 80
 
@@ -41,42 +45,83 @@ class Remembering:
 
 
 def remember(space: Workspace, asked: Remembering) -> pool.Candidate:
-    """Put what was asked for into the pool at once (the explicit trigger) and return the candidate."""
-    title = asked.title or _first_line(asked.text)
-    key = normalise_key(asked.key or f"note:{title}")
+    """Put what was asked for into the pool at once (the explicit trigger) and return the candidate.
+
+    Raises InstinctError for an empty text, a bad key, kind, step, score or reason, and for a secret; then nothing is
+    written.
+    """
+    if asked.kind and asked.kind not in pool.KINDS:
+        raise InstinctError(f"there is no kind {asked.kind!r}", "kinds: " + ", ".join(pool.KINDS))
+    title = asked.title.strip() or _title(asked.text)
     trigger = asks_to_remember(asked.text)
-    kind = (
-        asked.kind
-        or (trigger.kind if trigger and trigger.kind else "")
-        or pool.default_kind(key, has_trigger_phrase=trigger is not None)
-    )
-    if kind not in pool.KINDS:
-        raise InstinctError(f"there is no kind {kind!r}", "kinds: " + ", ".join(pool.KINDS))
-    meta = dict(asked.metadata)
-    meta.update({name: value for name, value in (("steps", list(asked.steps)), ("verify", asked.verify)) if value})
-    draft = Draft(key, source=asked.source, context=asked.context, title=title, description=" ".join(asked.text.split()) if asked.text != title else None,
-                  metadata=meta or None, kind="candidate")  # fmt: skip
-    book, _ = space.read()
+    draft = Draft(
+        asked.key or _key(title), source=asked.source, context=asked.context, title=title,
+        description=_description(asked.text, title), metadata=_metadata(asked) or None, kind="candidate",
+    )  # fmt: skip
     entry = evidence_of(space, draft)
+    book, _ = space.read()
+    key = book.stands_for.get(entry.p, entry.p)
     members = [*book.groups.get(key, []), entry]
+    kind = asked.kind or (trigger.kind if trigger else "") or pool.default_kind(key, has_trigger_phrase=bool(trigger))
     entry = entry._replace(extra={**entry.extra, "x": pool.EXPLICIT, "kind": kind, **_first_score(key, members, asked)})
-    remembered = evidence_of(space, Draft(key, source=asked.source, context=asked.context, kind="remembered"))
-    written = put(space, [entry, remembered])
+    remembered = evidence_of(space, draft._replace(title=None, description=None, metadata=None, kind="remembered"))
+    put(space, [entry, remembered])
     keep(space, key, title)
-    return _folded([*book.groups.get(key, []), *written], key)
+    return _judged(space, book, key)
 
 
-def _first_line(text: str) -> str:
-    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+def _judged(space: Workspace, before: Book, key: str) -> pool.Candidate:
+    """Return the candidate as it is now, after its thresholds were judged."""
+    book, _ = space.read()
+    found = candidate_of(book, key)
+    if found is None:
+        raise InstinctError(f"{key!r} is no candidate", "`instinct remember` makes one")
+    crossed(space, candidate_of(before, key), found)
+    return found
+
+
+def _title(text: str) -> str:
+    """The first line that says something, without the words that ask ("记住这个流程: 发布博客": 发布博客)."""
+    lines = (_visible(line) for line in text.splitlines())
+    line = next((line for line in lines if line), "")
     if not line:
         raise InstinctError("there is nothing to remember", 'give a text, such as: instinct remember "how we release"')
+    head, _, rest = line.replace("：", ":").partition(":")
+    if rest.strip() and asks_to_remember(head) is not None:
+        line = line[len(head) + 1 :].strip()
     return line if len(line) <= MAX_TITLE else line[: MAX_TITLE - 1].rstrip() + "…"
+
+
+def _visible(text: str) -> str:
+    """A text in one line: what nobody can see becomes a space (joiners belong to words and signs)."""
+    return " ".join("".join(char if char.isprintable() or char in _JOINERS else " " for char in text).split())
+
+
+def _key(title: str) -> str:
+    """The key of a title: as much of it as a key holds (a Chinese character takes three bytes)."""
+    body = unicodedata.normalize("NFC", _visible(title)).encode("utf-8", "replace")[: MAX_KEY_BYTES - len("note:")]
+    return f"note:{body.decode('utf-8', 'ignore').strip()}"
+
+
+def _description(text: str, title: str) -> str | None:
+    words = " ".join(text.split())
+    return words if words != title else None
+
+
+def _metadata(asked: Remembering) -> dict[str, Any]:
+    steps = [line for step in asked.steps if (line := one_line(step, "step"))]
+    verify = one_line(asked.verify, "verification")
+    given = {"steps": steps, "verify": verify}
+    return {**asked.metadata, **{name: value for name, value in given.items() if value}}
 
 
 def _first_score(key: str, members: Sequence[Evidence], asked: Remembering) -> dict[str, Any]:
     """Return score, dimensions and why of the entry: computed, or as whoever asks says with a reason."""
-    if (asked.score or asked.dimensions) and not asked.why:
+    own = asked.score or asked.dimensions
+    if own and not asked.why.strip():
         raise InstinctError("a score of one's own needs a reason", '--why "done five times without a mistake"')
+    if asked.why and not own:
+        raise InstinctError("the reason explains no score", "give it with --score or --dimensions")
     computed = pool.dimensions_of(key, members)
     values = {name: value for name, (value, _) in computed.items()}
     if asked.dimensions:
@@ -91,11 +136,42 @@ def _first_score(key: str, members: Sequence[Evidence], asked: Remembering) -> d
     }
 
 
-def _folded(members: Iterable[Evidence], key: str) -> pool.Candidate:
-    found = pool.fold_candidate(members, key=key)
-    if found is None:
-        raise InstinctError(f"{key!r} is no candidate", "`instinct remember` makes one")
-    return found
+class Entered(NamedTuple):
+    """What became of a pattern that was to enter the pool by itself."""
+
+    candidate: pool.Candidate | None
+    held: str = ""
+    """Why a breaker held it; empty: none did."""
+
+
+def enter(space: Workspace, key: str, *, source: str = "", context: str | None = None) -> Entered:
+    """Let a known pattern enter the pool by itself (the implicit trigger), unless a breaker holds it, which is logged."""
+    from instinct_git.core import breakers
+    from instinct_git.operations import breaking
+    from instinct_git.storage import breaker_log
+
+    book, _ = space.read()
+    key = normalise_key(key)
+    key = book.stands_for.get(key, key)
+    known = candidate_of(book, key)
+    if known is not None:
+        return Entered(known)
+    today, members = space.now().date(), book.groups.get(key, [])
+    given = next((str(one.extra["cat"]) for one in members if one.extra.get("cat")), None)
+    category = book.files[key].category if key in book.files else category_of(key, given)
+    kind = pool.default_kind(key, has_trigger_phrase=False)
+    resets = breaking.resets_of(breaker_log.read(space.place))
+    trip = breakers.holds(breaking.state(space, book), category, kind, pool.IMPLICIT)
+    if trip is None and not breakers.admit([key], book.everything, today, resets=resets).admitted:
+        trip = breakers.Trip(breakers.DAILY, pool.NUMBERS.daily, pool.NUMBERS.daily, "", _FULL)
+    if trip is not None:
+        breaker_log.add(space.place, [breaker_log.Entry(today.isoformat(), breaker_log.HELD, trip.name, key)])
+        return Entered(None, trip.words)
+    entry = evidence_of(space, Draft(key, source=source, context=context, kind="candidate"))
+    put(
+        space, [entry._replace(extra={"x": pool.IMPLICIT, "kind": kind, **_first_score(key, members, Remembering(""))})]
+    )
+    return Entered(_judged(space, book, key))
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,19 +187,31 @@ class Answered:
 
 def feedback(space: Workspace, key: str, answer: str, *, source: str = "", session: str | None = None,
              context: str | None = None, note: str | None = None) -> Answered:  # fmt: skip
-    """Count how a reuse went (succeeded, failed) or what a person said (confirmed, denied) as evidence."""
+    """Count how a reuse went (succeeded, failed) or what a person said (confirmed, denied) as evidence.
+
+    A named session says one thing about one pattern at most as often as it is counted for observing it: an agent in a
+    loop praises nothing up. Raises InstinctError then, and UnknownPattern for a key that nothing is known about.
+    """
     if answer not in ANSWERS:
         raise InstinctError(f"there is no feedback {answer!r}", "one of: " + ", ".join(ANSWERS))
-    key = normalise_key(key)
+    entry = evidence_of(space, Draft(key, source=source, session=session, context=context, note=note, kind=answer))
+    before, _ = space.read()
+    key = before.stands_for.get(entry.p, entry.p)
+    if key not in before.files and key not in before.groups:
+        raise UnknownPattern(f"there is no pattern {key!r}", near(key, before.files.keys() | before.groups.keys()))
+    policy = space.config().policy
+    said = sum((one.k, one.by, one.s) == (answer, entry.by, entry.s) for one in before.groups.get(key, ()))
+    if entry.s and said >= policy.session_cap:
+        raise InstinctError(
+            f"this session has said {answer} of {key!r} {said} times already, and counts no further",
+            "a person can say more: `instinct feedback`",
+        )
+    put(space, [entry])
     book, _ = space.read()
-    if key not in book.files and key not in book.groups:
-        raise UnknownPattern(f"there is no pattern {key!r}", near(key, book.files.keys() | book.groups.keys()))
-    draft = Draft(key, source=source, session=session, context=context, note=note, kind=answer)
-    put(space, [evidence_of(space, draft)])
-    book, _ = space.read()
-    file, tally = book.files.get(key), book.tallies(space.config().policy).get(key)
-    live = (file.offset if file else 0) + (tally.total if tally else 0)
-    return Answered(key, answer, live, candidate_of(book, key))
+    file, tally = book.files.get(key), book.tallies(policy).get(key)
+    after = candidate_of(book, key)
+    crossed(space, candidate_of(before, key), after)
+    return Answered(key, answer, (file.offset if file else 0) + (tally.total if tally else 0), after)
 
 
 def candidate_of(book: Book, key: str) -> pool.Candidate | None:

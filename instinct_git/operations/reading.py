@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from instinct_git.core import ranking
@@ -11,6 +11,7 @@ from instinct_git.core.model import FADED, LEVELS, NOTHING, RULE, Tally
 from instinct_git.core.pattern import PatternFile
 from instinct_git.errors import InstinctError, UnknownPattern
 from instinct_git.operations.awaiting import MARK, awaiting
+from instinct_git.operations.noticing import asks
 from instinct_git.operations.workspace import Workspace, near
 from instinct_git.storage import index
 
@@ -184,44 +185,74 @@ class Suggestions(NamedTuple):
     """Keys that did not fit."""
     budget: int = 0
     notices: tuple[str, ...] = ()
+    nominated: tuple[str, ...] = ()
+    """What to ask the person, a line each; they count in the budget too."""
 
 
 def suggest(spaces: Sequence[Workspace], *, limit: int | None = None, budget: int | None = None) -> Suggestions:
     """Return what awaits a review in this clone, then the mature patterns and rules, strongest first, within the token
-    budget. Reads the index only."""
-    found: dict[str, tuple[PatternFile, str]] = {}
-    asked: dict[str, tuple[PatternFile, str]] = {}
+    budget, which nominations come out of first. Reads the index only, unless something is nominated."""
     notices: list[str] = []
     spoken: set[str] = set()
-    limit_tokens = budget
+    asked: list[tuple[PatternFile, str]] = []
+    told = _Told()
     for space in spaces:
-        if limit_tokens is None:
-            limit_tokens = int(space.config()["suggest.budget"])
-        files, broken = index.patterns(space.place)
-        notices += [f"{one.path}: {one.message}" for one in broken]
-        for file in files:
-            if ranking.suggestible(file) and file.key not in spoken:
-                found[file.key] = (file, space.place.scope)
-        for file in awaiting(space, files):
-            if file.key not in spoken:
-                asked[file.key] = (file, space.place.scope)
-        spoken |= {file.key for file in files}  # the nearer memory speaks, also by being silent
-    ordered = [*(file for file, _ in asked.values()), *ranking.in_order(file for file, _ in found.values())]
-    rows = [(file, f"{file.key} {ranking.words_for(file)}") for file in ordered]
-    kept, left = ranking.within_budget(rows, limit_tokens or 0)
+        if budget is None:
+            budget = int(space.config()["suggest.budget"])
+        known, scope = index.read(space.place), space.place.scope
+        notices += [f"{one.path}:{one.message.removeprefix(one.path + ':')}" for one in known.broken]
+        told.add(known, scope, spoken)
+        waiting = awaiting(space, known.told_keys)
+        asked += [(file, scope) for file in waiting if file.key not in spoken]
+        if space is not spaces[-1]:  # the nearer memory speaks, also by being silent
+            spoken.update((key for key in known.keys if key is not None), (file.key for file in waiting))
+    budget = budget or 0
+    nominated, spent = asks(spaces[0], budget)
+    first, no_room = ranking.fitting(((one, ranking.cost(one[0])) for one in asked), budget - spent)
+    spent += sum(ranking.cost(file) for file, _ in first)
+    kept, left = ranking.fitting(told.rows, budget - spent)
+    shown = [_awaiting(file, scope) for file, scope in first] + [told.pattern(number) for number in kept]
+    left_out = [file.key for file, _ in no_room] + [told.keys[number] or "" for number in left]
     if limit is not None:
-        kept, left = kept[: max(limit, 0)], kept[max(limit, 0) :] + left
+        shown, left_out = shown[: max(limit, 0)], [one.pattern for one in shown[max(limit, 0) :]] + left_out
+    return Suggestions(tuple(shown), tuple(left_out), budget, tuple(notices), nominated)
 
-    def shown(file: PatternFile) -> Pattern:
-        if file.key in asked:
-            waiting = _pattern(file, file.confidence, asked[file.key][1])
-            category = file.category or category_of(file.key)
-            return waiting._replace(because=MARK, category=category, level=file.level or LEVELS[0])
-        scope = found[file.key][1]
+
+class _Told:
+    """What is suggested, in order, from several memories: (number, cost) rows; a number stands for a file of one."""
+
+    def __init__(self) -> None:
+        self.rows: Sequence[tuple[int, int]] = ()
+        self.keys: list[str | None] = []
+        self._layers: list[tuple[int, index.Known, str]] = []
+
+    def add(self, known: index.Known, scope: str, spoken: Collection[str]) -> None:
+        """Add a memory; what a nearer one speaks of is left out."""
+        start, rows = len(self.keys), known.told
+        if start:
+            rows = [(start + number, cost) for number, cost in rows if known.keys[number] not in spoken]
+        self.keys += known.keys
+        self._layers.append((start, known, scope))
+        if self.rows and rows:  # each has its own in order; together they must be sorted
+            by_key = {self.keys[row[0]]: row for row in (*self.rows, *rows)}
+            files = [self._file(number)[0] for number, _ in by_key.values()]
+            rows = [by_key[file.key] for file in ranking.in_order(files)]
+        self.rows = rows or self.rows
+
+    def _file(self, number: int) -> tuple[PatternFile, str]:
+        start, known, scope = next(layer for layer in reversed(self._layers) if layer[0] <= number)
+        return known.file(number - start), scope
+
+    def pattern(self, number: int) -> Pattern:
+        """Return one of them as the reading verbs give it."""
+        file, scope = self._file(number)
         return _pattern(file, file.confidence, scope)._replace(because=_origin(file, scope))
 
-    return Suggestions(
-        tuple(shown(one) for one in kept), tuple(one.key for one in left), limit_tokens or 0, tuple(notices)
+
+def _awaiting(file: PatternFile, scope: str) -> Pattern:
+    category = file.category or category_of(file.key)
+    return _pattern(file, file.confidence, scope)._replace(
+        because=MARK, category=category, level=file.level or LEVELS[0]
     )
 
 
@@ -242,14 +273,14 @@ def knowing(spaces: Sequence[Workspace], key: str) -> Workspace:
 def explain(space: Workspace, key: str) -> Any:
     """Return every piece of evidence of a pattern in fold order with the running sum, and what is missing."""
     from instinct_git.core import report
-    from instinct_git.core.confidence import fold_one, representatives, retracted
+    from instinct_git.core.confidence import fold_one, retracted
     from instinct_git.core.evidence import EvidenceSet
     from instinct_git.storage import store
 
     key = normalise_key(key)
     book, _ = space.read()
     policy = space.config().policy
-    stands_for = representatives(list(book.everything)).get(key, key)
+    stands_for = book.stands_for.get(key, key)
     members, file = book.groups.get(stands_for, []), book.files.get(stands_for)
     if not members and file is None:
         raise UnknownPattern(f"there is no pattern {key!r}", near(key, book.files.keys() | book.groups.keys()))
@@ -264,9 +295,19 @@ def explain(space: Workspace, key: str) -> Any:
     return report.Explanation(
         stands_for, file.confidence if file else 0, offset, live, file.level if file else LEVELS[0],
         report.explain_lines(steps, offset, policy, where), report.missing_words(live, policy),
-        tuple(sorted(one.id for one in book.everything if one.id in gone and stands_for == one.p)),
-        ((f"counted as {stands_for} (alias)",) if stands_for != key else ()) + _score_words(book, stands_for),
+        tuple(sorted(one.id for one in book.everything if one.id in gone and stands_for == book.stands_for.get(one.p, one.p))),
+        (*((f"counted as {stands_for} (alias)",) if stands_for != key else ()), *_joined_words(book, stands_for),
+         *_score_words(book, stands_for)),
     )  # fmt: skip
+
+
+def _joined_words(book: Any, key: str) -> list[str]:
+    """Name the keys that count for this one, with the ids of the aliases, which `retract` takes."""
+    gone = {str(one.extra.get("to")) for one in book.everything if one.k == "retract"}
+    aliases = sorted((one.p, one.id) for one in book.everything if one.k == "alias" and one.id not in gone)
+    return [
+        f"{old} counts here (alias {alias})" for old, alias in aliases if book.stands_for.get(old, old) == key != old
+    ]
 
 
 def _score_words(book: Any, key: str) -> tuple[str, ...]:

@@ -14,6 +14,11 @@ from instinct_git.errors import InstinctError, InvalidDocument
 from instinct_git.storage import files
 
 ANYWHERE, DEFAULT_BRANCH = "anywhere", "default-branch"
+PULL_REQUEST, DIRECT = "pull-request", "direct"
+BOTS = (
+    "claude, codex, copilot, cursoragent, dependabot, devin-ai-integration, github-actions, google-labs-jules, mergify, "
+    "renovate"
+)
 MEMORY, USER, EITHER = "memory", "user", "either"
 
 
@@ -44,9 +49,16 @@ SETTINGS = (
     Setting("confidence.remembered", 1, "what an explicit `remember` adds"),
     Setting("confidence.session_cap", 3, "observations of one pattern that count in one session"),
     Setting("decay.days", 90, "days without use before a pattern fades"),
+    Setting("promotion", PULL_REQUEST, "pull-request: a branch that others review; direct: for a person alone, a typed yes commits",
+            (PULL_REQUEST, DIRECT)),
+    Setting("skill_links", "auto", "where a skill is linked so that agents find it; auto: .agents/skills and .claude/skills, "
+            "where the project uses them", ("auto", "agents", "claude", "both", "none")),
+    Setting("bots", BOTS, "logins (comma-separated) of agents and services, whose approval `check` refuses; as every [bot]"),
     Setting("suggest.budget", 800, "tokens that suggestions may take at the start of a session", home=EITHER),
     Setting("inbox", "auto", "auto: the clone's private folder; tree: .instinct/observations/, for throw-away machines",
             ("auto", "tree"), USER),
+    Setting("notify.command", "", "your command for nominations, run without a shell; gets one as JSON on standard input",
+            home=USER),
 )  # fmt: skip
 BOUNDS: Mapping[str, tuple[int, int | None]] = {
     "levels.mature": (1, None), "levels.rule": (1, None), "confidence.observed": (0, 100), "confidence.succeeded": (0, 100),
@@ -79,17 +91,24 @@ class Config:
         )  # fmt: skip
 
 
+def _text(path: Path) -> str | None:
+    """Return a config file's text; None where there is none. Raises InvalidDocument when it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, UnicodeDecodeError) as problem:
+        raise InvalidDocument(f"{path} cannot be read: {problem}", "mend the file or its permissions") from None
+
+
 def load(root: Path, home: Path) -> Config:
     """Read both files. Raises InvalidDocument, naming file, line and near names, for anything unknown or mistyped."""
     values = {setting.name: setting.default for setting in SETTINGS}
     set_in: dict[str, str] = {}
     for path, where in ((home / "config.yaml", USER), (root / ".instinct" / "config.yaml", MEMORY)):
-        try:
-            text = path.read_text(encoding="utf-8-sig")
-        except (FileNotFoundError, NotADirectoryError):
+        text = _text(path)
+        if text is None:
             continue
-        except (OSError, UnicodeDecodeError) as problem:
-            raise InvalidDocument(f"{path} cannot be read: {problem}", "mend the file or its permissions") from None
         for name, value in parse(text, str(path)).items():
             values[name] = _checked(name, value, f"{path}", where)
             set_in[name] = str(path)
@@ -177,7 +196,10 @@ def _checked(name: str, value: Any, path: str, where: str) -> Any:
             f"{path}: {name} is a memory's own setting", "put it into the project's .instinct/config.yaml"
         )
     if setting.home == USER and where == MEMORY:
-        raise InvalidDocument(f"{path}: {name} is a user's own setting", "put it into $INSTINCT_HOME/config.yaml")
+        raise InvalidDocument(
+            f"{path}: {name} is a user's own setting, which no repository may set for them",
+            f"`instinct config {name} VALUE --user` sets it in $INSTINCT_HOME/config.yaml; that file must not name it",
+        )
     if type(value) is not type(setting.default):
         raise InvalidDocument(
             f"{path}: {name} is {value!r}, not {_kind(setting.default)}", f"default: {name}: {shown(setting.default)}"
@@ -242,12 +264,14 @@ def change(path: Path, name: str, text: str) -> None:
     value = _checked(name, typed, str(path), where)
     yaml = YAML(typ="rt", pure=True)
     yaml.width = 10_000
-    old = path.read_text(encoding="utf-8-sig") if path.exists() else ""
+    old = _text(path) or ""
     _yaml(old, str(path))  # a broken file is reported, not written over
     tree = yaml.load(old)
     group, dot, inner = name.partition(".")
-    if tree is None:
-        new = old + (f"{group}:\n  {inner}: {shown(value)}\n" if dot else f"{name}: {shown(value)}\n")
+    stream = io.StringIO()
+    if tree is None:  # a file of comments alone
+        yaml.dump({group: {inner: value}} if dot else {name: value}, stream)
+        new = old + stream.getvalue()
     else:
         if dot:
             if not isinstance(tree.get(group), dict):
@@ -255,7 +279,6 @@ def change(path: Path, name: str, text: str) -> None:
             tree[group][inner] = value
         else:
             tree[name] = value
-        stream = io.StringIO()
         yaml.dump(tree, stream)
         new = stream.getvalue()
     parse(new, str(path))

@@ -22,20 +22,20 @@ from tests.builders import KEY, Project, Ran
 from tests.faces.conftest import CLAUDE, call, mature, refused
 
 pytestmark = pytest.mark.anyio
-TOOLS = ["observe", "suggest", "search", "consolidate", "explain"]
+TOOLS = ["observe", "suggest", "search", "consolidate", "explain", "feedback", "candidates", "propose"]
 ROOT = Path(__file__).resolve().parents[2]
 
 
 # --- what a client is told ------------------------------------------------------------------------------------------
 
 
-async def test_there_are_five_tools_with_titles_and_annotations(connect: Callable[..., Client]) -> None:
+async def test_there_are_eight_tools_with_titles_and_annotations(connect: Callable[..., Client]) -> None:
     async with connect() as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
     assert list(tools) == TOOLS
     assert all(tool.title and tool.description and tool.annotations for tool in tools.values())
     reading = {name for name, tool in tools.items() if tool.annotations.read_only_hint}
-    assert reading == {"suggest", "search", "explain"}
+    assert reading == {"suggest", "search", "explain", "candidates"}
     assert not any(tool.annotations.destructive_hint or tool.annotations.open_world_hint for tool in tools.values())
 
 
@@ -55,7 +55,7 @@ async def test_the_instructions_say_when_to_call_and_order_no_commit(connect: Ca
     async with connect() as client:
         instructions = client.instructions or ""
         told = instructions + "".join(tool.description or "" for tool in (await client.list_tools()).tools)
-    assert all(f"`{name}`" in instructions for name in ("suggest", "observe", "search"))
+    assert all(f"`{name}`" in instructions for name in ("suggest", "observe", "search", "feedback", "propose"))
     assert "the person's words" in instructions and "data, not orders" in " ".join(instructions.split())
     assert not re.search(r"\b(commit|push)", told, re.IGNORECASE)
 

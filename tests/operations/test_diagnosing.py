@@ -92,3 +92,28 @@ def test_a_record_says_what_it_leaves_to_be_folded(project: Project) -> None:
     (notice,) = project.memory().record().notices
     assert notice.startswith("3 recorded and not folded since ")
     assert "consolidate" in notice
+
+
+@pytest.mark.parametrize("secret", [
+    "".join(("gh", "p_", "a1B2" * 9)), "".join(("p", "w=hunt", "er2")), "".join(("my", "sql -pSe", "same shop")),
+], ids=["token", "pw", "client"])  # fmt: skip
+def test_a_secret_in_the_inbox_is_named_by_file_line_and_rule_and_never_by_value(
+    project: Project, instinct: Callable[..., Any], secret: str
+) -> None:
+    """Evidence that was written by hand, or by a version with fewer rules, is found before a batch refuses it."""
+    project.observe("note:fine")
+    line = (
+        '{"v":1,"id":"20260101-0123456789ab.2","p":"note:x","k":"observed","at":"2026-01-01T10:00:00Z","note":"use %s"}'
+    )
+    project.write(".git/instinct/inbox/20260101-0123456789ab.jsonl", "\n" + line % secret + "\n")
+    for verb in ("check", "doctor"):
+        done = instinct(verb)
+        assert done.code == 1
+        assert "20260101-0123456789ab.jsonl:2" in done.out
+        assert "looks like a secret (" in done.out
+        assert secret not in done.out + done.err
+
+
+def test_a_repository_whose_inbox_is_fine_says_nothing_of_secrets(project: Project) -> None:
+    project.observe("note:fine", note="a password reset flow")
+    assert not [one for one in project.memory().check() if one.rule == "secret"]
