@@ -18,20 +18,27 @@ from instinct_git.operations.workspace import Workspace
 from instinct_git.storage import files
 
 if TYPE_CHECKING:
+    from instinct_git.core.breakers import Trip
     from instinct_git.core.candidates import Candidate
     from instinct_git.core.pattern import Finding
     from instinct_git.core.report import Explanation, Stats
+    from instinct_git.core.weekly import Weekly
+    from instinct_git.operations.answering import Rejected
     from instinct_git.operations.batches import BatchResult
     from instinct_git.operations.diagnosing import Diagnosis
+    from instinct_git.operations.joining import Joined, Retracted
     from instinct_git.operations.learning import LearnResult
     from instinct_git.operations.observing import Draft, Observed
-    from instinct_git.operations.pooling import Answered
+    from instinct_git.operations.pooling import Answered, Entered
     from instinct_git.operations.proposing import Proposal
     from instinct_git.operations.reading import Pattern, Suggestions
     from instinct_git.operations.resolving import Resolved
+    from instinct_git.operations.reviewing import Review
+    from instinct_git.operations.scanning import ScanResult
     from instinct_git.operations.setup import SetUp
     from instinct_git.storage.config import Config
     from instinct_git.storage.git import Commit
+    from instinct_git.storage.notices import Notice
 
 
 List = list  # Memory has a method of that name, which would hide the type from its own annotations
@@ -51,7 +58,7 @@ class Memory:
     def __init__(self, path: str | os.PathLike[str] | None = None, *, home: str | os.PathLike[str] | None = None,
                  scope: str | None = None, now: Callable[[], datetime] | None = None) -> None:  # fmt: skip
         base = files.instinct_home(home)
-        self._folder = Path(path if path is not None else os.getcwd()).absolute()
+        self._folder = Path(path if path is not None else files.current_folder()).absolute()
         if scope not in (None, files.GLOBAL):
             raise InstinctError(f"a memory cannot be opened by the scope {scope!r}", 'scope is None or "global"')
         self._now = now or _utc_now
@@ -137,11 +144,19 @@ class Memory:
 
         return observe(self._space, drafts)
 
-    def learn(self, paths: Iterable[str | os.PathLike[str]], *, dry_run: bool = False) -> LearnResult:
+    def learn(self, paths: Iterable[str | os.PathLike[str]], *, dry_run: bool = False,
+              progress: Callable[[int, int], None] | None = None) -> LearnResult:  # fmt: skip
         """Learn from agents' transcripts (files or folders)."""
         from instinct_git.operations.learning import learn
 
-        return learn(self._space, [Path(path) for path in paths], dry_run=dry_run)
+        return learn(self._space, [Path(path) for path in paths], dry_run=dry_run, progress=progress)
+
+    def scan(self, paths: Iterable[str | os.PathLike[str]], *, dry_run: bool = False,
+             progress: Callable[[int, int], None] | None = None) -> ScanResult:  # fmt: skip
+        """Find reusable statements and procedures in summaries of a task that several agents shared (Markdown)."""
+        from instinct_git.operations.scanning import scan
+
+        return scan(self._space, [Path(path) for path in paths], dry_run=dry_run, progress=progress)
 
     def adjust(self, key: str, by: int, *, why: str | None = None, source: str = "") -> Observed:
         """Add `by` to a pattern's confidence as evidence of its own: exact in every merge, unlike an edit by hand."""
@@ -164,11 +179,29 @@ class Memory:
 
         return remember(self._space, Remembering(text, **options))
 
+    def enter(self, key: str, **options: Any) -> Entered:
+        """Let a known pattern enter the pool by itself, unless a breaker holds it (options: source, context)."""
+        from instinct_git.operations.pooling import enter
+
+        return enter(self._space, key, **options)
+
     def feedback(self, key: str, answer: str, **options: Any) -> Answered:
         """Count how a reuse went (succeeded, failed) or what a person said (confirmed, denied)."""
         from instinct_git.operations.pooling import feedback
 
         return feedback(self._space, key, answer, **options)
+
+    def alias(self, old: str, new: str, **options: Any) -> Joined:
+        """Let evidence about `old` count for `new` (options: why, source)."""
+        from instinct_git.operations.joining import alias
+
+        return alias(self._space, old, new, **options)
+
+    def retract(self, evidence_id: str, **options: Any) -> Retracted:
+        """Take one piece of evidence out (options: why, source)."""
+        from instinct_git.operations.joining import retract
+
+        return retract(self._space, evidence_id, **options)
 
     def retire(self, key: str, *, commit: bool = True) -> str:
         """Say no to a pattern for good: it stays, silent. Returns the commit's id (empty without a commit)."""
@@ -287,6 +320,12 @@ class Memory:
 
         return resolve(self._space, dry_run=dry_run)
 
+    def nominations(self, channel: str) -> List[Notice]:
+        """Return the nominations that a channel has not told the person yet; from now on it has."""
+        from instinct_git.operations.noticing import untold
+
+        return untold(self._space, channel)
+
     def export_rules(self) -> List[Pattern]:
         """Return the active rules (confidence 10 and more by default)."""
         from instinct_git.operations.reading import export_rules
@@ -299,13 +338,58 @@ class Memory:
 
         return candidates(self._space, ready=ready, archived=archived, kind=kind)
 
+    def report(self, week: str = "") -> Weekly:
+        """Return the report of an ISO week ("2026-W13"; empty: this one)."""
+        from instinct_git.operations.reporting import report
+
+        return report(self._space, week)
+
+    def export_candidates(self) -> dict[str, Any]:
+        """Return all candidates as `candidates.json` has them."""
+        from instinct_git.operations.reporting import export_candidates
+
+        return export_candidates(self._space)
+
+    def breakers(self) -> tuple[List[Trip], List[str]]:
+        """Return what is tripped now, and the keys that were held today."""
+        from instinct_git.operations.breaking import held_today, state
+
+        book, _ = self._space.read()
+        return state(self._space, book), held_today(self._space, book)
+
+    def reset_breaker(self, name: str, why: str) -> List[Trip]:
+        """Answer every trip of a breaker with a reason; returns those trips."""
+        from instinct_git.operations.breaking import reset
+
+        return reset(self._space, name, why)
+
     # -- promote -----------------------------------------------------------------------------------------------------
 
-    def propose(self, key: str, *, kind: str = "skill", name: str = "", dry_run: bool = False) -> Proposal:
-        """Propose a pattern as a skill, procedure, rule or memory on a branch of its own; a person decides."""
+    def propose(self, keys: str | Sequence[str], *, kind: str = "", name: str = "", to: str = "", push: bool = False,
+                pr: bool = False, remote: str = "", dry_run: bool = False,
+                ask: Callable[[Proposal, str], str] | None = None) -> Proposal:  # fmt: skip
+        """Propose one pattern, or several together, as skill, procedure, rule or memory on a branch; a person decides.
+
+        `ask` is for a terminal alone: it is told the plan and the branch's name, where the memory lets a person approve on
+        the spot, and returns the words that they typed.
+        """
         from instinct_git.operations.proposing import propose
 
-        return propose(self._space, key, kind=kind, name=name, dry_run=dry_run)
+        asked = [keys] if isinstance(keys, str) else list(keys)
+        return propose(self._space, asked, kind=kind, name=name, to=to, push=push, pr=pr, remote=remote,
+                       dry_run=dry_run, ask=ask)  # fmt: skip
+
+    def review(self, *, fetch: bool = False) -> Review:
+        """Say what became of every proposal, and book the answers as evidence, each once; `fetch` asks remotes first."""
+        from instinct_git.operations.reviewing import review
+
+        return review(self._space, fetch=fetch)
+
+    def reject(self, key: str, reason: str, *, source: str = "") -> Rejected:
+        """Say no to a candidate or a proposal, with a reason that is published; it is remembered."""
+        from instinct_git.operations.answering import reject
+
+        return reject(self._space, key, reason, source=source)
 
 
 InstinctStore = Memory

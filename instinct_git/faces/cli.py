@@ -12,10 +12,20 @@ import typer
 
 from instinct_git import __version__
 from instinct_git.errors import InstinctError
-from instinct_git.faces import cli_batches, cli_pool, quick, render
+from instinct_git.faces import (
+    cli_answers,
+    cli_batches,
+    cli_install,
+    cli_learn,
+    cli_pool,
+    cli_promote,
+    cli_report,
+    cli_teach,
+    quick,
+    render,
+)
 from instinct_git.faces.cli_options import (
     EXCHANGE,
-    PROMOTE,
     READ,
     SETUP,
     TEACH,
@@ -60,7 +70,8 @@ def _invoke(arguments: list[str], as_json: bool) -> int:
 def _help_for(arguments: list[str]) -> str:
     """Say where the right words stand: in the command's help, or in the general one with the nearest command."""
     word = next((one for one in arguments if not one.startswith("-")), "")
-    known = [one.name or one.callback.__name__ for one in app.registered_commands if one.callback] + ["export"]
+    known = [one.name or one.callback.__name__ for one in app.registered_commands if one.callback]
+    known += [one.name for one in app.registered_groups if one.name]
     if word in known:
         return f"`instinct {word} --help`"
     near = difflib.get_close_matches(word, known, n=1)
@@ -169,18 +180,6 @@ def observe(
     )  # fmt: skip
 
 
-@app.command(rich_help_panel=TEACH)
-def learn(
-    paths: Annotated[list[Path], typer.Argument(help="Transcripts (.jsonl), or folders of them.", show_default=False)],
-    dry_run: DryRun = False,
-    as_json: Json = False,
-) -> int:
-    """Learn from transcripts: recurring sequences, fixes and preferences become observations."""
-    done = Memory().learn(paths, dry_run=dry_run)
-    print(render.json_text(done)) if as_json else print_lines(render.learn_lines(done))
-    return 0
-
-
 @app.command(rich_help_panel=TEACH, context_settings={"ignore_unknown_options": True})
 def adjust(
     key: Key,
@@ -215,7 +214,13 @@ def _edited(verb: str, key: str, commit: str, as_json: bool) -> int:
 
 
 cli_batches.register(app)
+cli_learn.register(app)
 cli_pool.register(app)
+cli_promote.register(app)
+cli_answers.register(app)
+cli_teach.register(app)
+cli_report.register(app, export_app)
+cli_install.register(app, export_app)
 
 
 # --- read -----------------------------------------------------------------------------------------------------------
@@ -305,30 +310,6 @@ def stats(as_json: Json = False) -> int:
 
 
 # --- promote, verify, exchange --------------------------------------------------------------------------------------
-
-
-@app.command(rich_help_panel=PROMOTE)
-def propose(
-    key: Key,
-    kind: Annotated[str, typer.Option("--kind", help="skill, procedure, rule or memory.")] = "skill",
-    name: Annotated[str, typer.Option("--name", help="Its name; default: from the key.")] = "",
-    dry_run: DryRun = False,
-    as_json: Json = False,
-) -> int:
-    """Propose a pattern as a skill, procedure, rule or memory: a branch for review. Nothing in your tree moves."""
-    done = Memory().propose(key, kind=kind, name=name, dry_run=dry_run)
-    if as_json:
-        print(render.json_text(done))
-        return 0
-    if dry_run:
-        print_lines([*done.text.splitlines(), f"# would become {done.branch}, from {done.base}"])
-    else:
-        print_lines(
-            [f"proposed {done.pattern} as the {done.kind} {done.name}", f"branch:  {done.branch}  ({done.commit[:12]})"]
-        )
-        print_lines(list(done.review))
-    print_lines([f"# {notice}" for notice in done.notices])
-    return 0
 
 
 @app.command(rich_help_panel=VERIFY)

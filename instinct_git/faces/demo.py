@@ -86,7 +86,7 @@ def _steps(base: Path, verb: Verb) -> int:
     code |= _instinct(verb, "explain", SEQUENCE)
     code |= _instinct(verb, "check")
     _say("Propose it as a skill: a branch for review; your tree, index and HEAD do not move")
-    code |= _instinct(verb, "propose", SEQUENCE)
+    code |= _instinct(verb, "propose", SEQUENCE, "--kind", "skill")
     _git("diff", "--stat", "main...instinct/skill/test-edit-test-commit", shown=True)
     _git("show", "--format=", "instinct/skill/test-edit-test-commit", "--", "skills", shown=True)
     _git("status", "--short", "--branch", shown=True)

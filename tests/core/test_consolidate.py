@@ -344,6 +344,39 @@ def test_a_retraction_that_is_folded_before_or_after_its_target_is_exact(tree: T
     assert (tree.numbers(), tree.errors()) == ((0, 0), [])
 
 
+def test_days_and_sources_are_those_of_the_evidence_also_when_a_retraction_leaves_none(tree: Tree) -> None:
+    """Else two branches that fold the same evidence in another order would write different files."""
+    tree.inbox(one(1), one(2, "adjusted", n=3)._replace(by=""))
+    tree.run()
+    assert (tree.file().first_seen, tree.file().sources) == ("2026-06-01", ("cursor",))
+    tree.inbox(one(3, "retract", to=one(1).id))
+    tree.run()
+    assert (tree.file().counted, tree.file().first_seen, tree.file().last_seen, tree.file().sources) == (3, "", "", ())
+
+
+def test_days_and_sources_of_a_file_written_by_hand_stay_until_there_is_evidence(tree: Tree) -> None:
+    tree.inbox(*many(1))
+    tree.run()
+    text = tree.snapshot.patterns[pattern_path(A)]
+    tree.write(".instinct/patterns/seq/b.md", text.replace('"seq:a"', '"seq:b"').replace("2026-06-01", "2025-01-01"))
+    tree.run()
+    assert (tree.file(B).counted, tree.file(B).first_seen, tree.file(B).sources) == (0, "2025-01-01", ("cursor",))
+
+
+@pytest.mark.parametrize("cycle", [True, False])
+def test_a_key_that_another_one_stood_for_was_deleted_by_nobody(tree: Tree, cycle: bool) -> None:
+    """Its evidence was folded into the other's file; when it stands for itself again it gets its own."""
+    tree.inbox(*many(2, A), *[one(n, key=B) for n in (4, 5, 6)], joined := one(9, "alias", A, to=B))
+    tree.run()
+    assert tree.file(B).counted == 5 and pattern_path(A) not in tree.snapshot.patterns
+    tree.inbox(one(10, "alias", B, to=A) if cycle else one(10, "retract", A, to=joined.id))
+    assert tree.run().removed_by_person == ()
+    assert (tree.file(A).counted, tree.file(B).counted) == ((5, 0) if cycle else (2, 3))
+    tree.write(pattern_path(A), None)
+    tree.inbox(one(11))
+    assert tree.run().removed_by_person == (A,), "now it had a file"
+
+
 def test_an_alias_or_retraction_that_only_waits_is_no_error(tree: Tree) -> None:
     tree.inbox(*many(3))
     tree.run()
