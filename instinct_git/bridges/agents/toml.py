@@ -52,7 +52,7 @@ def remove(text: str, table: str, name: str) -> str:
     mine = re.compile(rf"""\s*\[\s*["']?{re.escape(table)}["']?\s*\.\s*["']?{re.escape(name)}["']?\s*[\].]""")
     lines = text.splitlines(keepends=True)
     first = next((number for number, line in enumerate(lines) if mine.match(line)), len(lines))
-    last = first + 1
+    last = min(first + 1, len(lines))
     while last < len(lines) and (mine.match(lines[last]) or not re.match(r"\s*\[\[?\s*[\w\"']", lines[last])):
         last += 1
     while last > first and (not lines[last - 1].strip() or lines[last - 1].lstrip().startswith("#")):
