@@ -81,15 +81,18 @@ def _judged(space: Workspace, before: Book, key: str) -> pool.Candidate:
 
 
 def _title(text: str) -> str:
-    """The first line that says something, without the words that ask ("记住这个流程: 发布博客": 发布博客)."""
+    """The first line that says something, without the words that ask."""
     lines = (_visible(line) for line in text.splitlines())
-    line = next((line for line in lines if line), "")
+    line = _without_request(next((line for line in lines if line), ""))
     if not line:
         raise InstinctError("there is nothing to remember", 'give a text, such as: instinct remember "how we release"')
-    head, _, rest = line.replace("：", ":").partition(":")
-    if rest.strip() and asks_to_remember(head) is not None:
-        line = line[len(head) + 1 :].strip()
     return line if len(line) <= MAX_TITLE else line[: MAX_TITLE - 1].rstrip() + "…"
+
+
+def _without_request(text: str) -> str:
+    """A text without the words that ask at its beginning ("记住这个流程: 发布博客": 发布博客)."""
+    head, _, rest = text.replace("：", ":").partition(":")
+    return text[len(head) + 1 :].strip() if rest.strip() and asks_to_remember(head) is not None else text
 
 
 def _visible(text: str) -> str:
@@ -104,7 +107,7 @@ def _key(title: str) -> str:
 
 
 def _description(text: str, title: str) -> str | None:
-    words = " ".join(text.split())
+    words = _without_request(" ".join(text.split()))
     return words if words != title else None
 
 

@@ -277,3 +277,16 @@ def test_json_is_one_object_and_errors_too(project: Project, instinct: Callable[
     done = instinct("remember", "release", "--steps", "tag；push; ", "--json")
     assert done.json["pattern"] == "note:release"
     assert project.memory().show("note:release").metadata["steps"] == ["tag", "push"]
+
+
+@pytest.mark.parametrize(
+    ("text", "description"),
+    [
+        ("记住这个流程: 写草稿, 检查链接, 发布", "写草稿, 检查链接, 发布"),
+        ("remember this: draft, check the links, publish", "draft, check the links, publish"),
+        ("draft: check the links, publish", "draft: check the links, publish"),
+    ],
+)
+def test_the_words_that_ask_are_no_part_of_the_description(project: Project, text: str, description: str) -> None:
+    project.memory().remember(text, key="note:blog", title="publishing")
+    assert project.memory().show("note:blog").description == description
