@@ -45,7 +45,7 @@ class Team:
             clone.git("merge", "-q", "--squash", branch)
             clone.git("commit", "-q", "-m", "publish-the-blog (#7)")
         else:
-            clone.git("switch", "-q", "-c", "rebased", branch)
+            clone.git("switch", "-q", "-C", "rebased", branch)
             clone.git("rebase", "-q", "main")
             clone.git("switch", "-q", "main")
             clone.git("merge", "-q", "--ff-only", "rebased")
@@ -128,6 +128,20 @@ def test_from_the_first_record_to_a_merged_skill_and_back(team: Team, how: str) 
     assert (status(reader, KEY), reader.memory().show(KEY).status) == ("rejected", "active")
     with pytest.raises(InstinctError, match="rejected"):
         reader.memory().propose(KEY)
+
+    reader.git("push", "-q")
+    for _ in range(3):  # the same day: no date tells this proposal from the one that was taken back
+        reader.memory().feedback(KEY, "succeeded", context="news")
+    reader.memory().propose(KEY, name="publish-the-blog", push=True)
+    assert [one.state for one in reader.memory().review().proposals] == ["open"]
+    assert status(reader, KEY) == "proposed"
+    reader.memory().consolidate()
+    reader.git("push", "-q")
+    team.merge(how)
+    assert [one.k for one in reader.memory().review().booked] == ["approved"]
+    reader.memory().consolidate()
+    assert (status(reader, KEY), reader.memory().show(KEY).status) == ("approved", "graduated")
+    assert reader.errors() == []
 
 
 def test_three_rejections_pause_the_kind_and_the_report_says_so(team: Team) -> None:

@@ -381,11 +381,17 @@ class _Fold:
 
 
 def with_approvals(text: str, pattern: PatternFile, members: Iterable[Evidence]) -> str:
-    """Return a pattern file's text with an entry in `verified` for every approval that it does not name yet.
+    """Return a pattern file's text with an entry in `verified` for every approval that counts and that it does not name yet.
 
-    Of one day's approvals those by a person who is known count; the unknown one stands in where nobody is.
+    Of one day's approvals those by a person who is known count; the unknown one stands in where nobody is. An approval
+    of what was taken back since is no approval any more; an entry that is there already is for a person to take out.
     """
-    approved = {(one.by or UNKNOWN, iso_day(day_of(one.id))) for one in members if one.k == "approved"}
+    given = [one for one in members if one.k in ("approved", "rejected")]
+    if not any(one.k == "approved" for one in given):
+        return text
+    from instinct_git.core.candidates import answers
+
+    approved = {(one.by or UNKNOWN, iso_day(day_of(one.id))) for one in answers(given) if one.k == "approved"}
     known = {day for by, day in approved if by != UNKNOWN}
     there = {(str(one.get("by", "")), str(one.get("at", ""))) for one in pattern.verified}
     told = known | {day for _, day in there}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -362,11 +363,11 @@ def skill_problems(text: str, folder: str) -> list[str]:
     return problems
 
 
-def review_words(branch: str, base: str, files: Sequence[str]) -> list[str]:
+def review_words(branch: str, base: str, files: Sequence[str], keys: Sequence[str]) -> list[str]:
     """Say how a person reviews and answers a proposal."""
     return [
         f"review:  git diff {base}...{branch}",
         f"accept:  git merge {branch}     (or push it and open a pull request)",
-        f"decline: git branch -D {branch}",
+        *(f'decline: instinct reject {shlex.quote(key)} --reason "..."' for key in keys),
         f"files:   {', '.join(files)}",
     ]

@@ -125,7 +125,7 @@ def message(told: Sequence[Told], name: str, *, approved: bool = False) -> str:
         lines += [f"  {row[0]}: {row[1]}, {row[4]} to {row[5]}" for row in _rows(one.evidence)[:MAX_ROWS]]
         lines += [f"  {inert(reason)[:MAX_REASON]}" for reason in one.reasons[:MAX_REASONS]]
         lines.append("")
-    open_words = "A person decides: merging this branch approves it, closing or deleting it declines."
+    open_words = "A person decides: merging this branch approves it, closing its request declines it."
     lines += ["Approved by a person on their terminal." if approved else open_words, ""]
     trailers = [TRAILER, "Instinct-Format: 1", *(key_trailer(one.key) for one in told)]
     return "\n".join([*lines, *trailers]) + "\n"

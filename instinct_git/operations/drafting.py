@@ -51,6 +51,8 @@ class Draft:
     """For each pattern the skill or procedure; of a rule or a memory the line that MEMORY.md gains."""
     kept: list[Kept] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
+    updates: list[str] = field(default_factory=list)
+    """Keys of what has landed in the same place already: nobody is asked anew whether it may."""
 
 
 class Drafting:
@@ -103,6 +105,7 @@ class Drafting:
             refuse_rejected(self.target.read()[0], wish.key)
         path = kinds.path_of(wish.kind, wish.name)
         self._refuse_elsewhere(pattern, path)
+        self.draft.updates += [wish.key] if pattern.status == GRADUATED and self._text(path) is not None else []
         shown = proposal.with_triggers(pattern, told)
         line = ""
         if wish.kind in (kinds.SKILL, kinds.PROCEDURE):

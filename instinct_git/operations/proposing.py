@@ -98,6 +98,8 @@ def propose(space: Workspace, keys: Sequence[str], *, kind: str = "", name: str 
     `to` is global or the name of a shared memory; `push` pushes the branch, `pr` also opens the pull request. `ask` is told
     the plan and the branch's name, and returns what a person typed, where the memory lets them approve on the spot.
     """
+    if remote and not (push or pr):
+        raise InstinctError("--remote says where to push, and nothing is pushed", "give --push or --pr, too")
     target = _target(space, to, dry_run=dry_run)
     why = ""
     if not (push or pr or dry_run):
@@ -193,7 +195,11 @@ def described(planned: Planned, *, dry_run: bool = False) -> Proposal:
     notices += [f"{one.path}: a person has changed it; theirs is kept" for one in planned.kept]
     return Proposal(
         told[0].key, planned.kind, planned.name, planned.branch, planned.revision, planned.tip if unchanged else "", paths,
-        "\n".join(draft.texts), tuple(proposal.review_words(planned.branch, planned.revision, list(shown))),
+        "\n".join(draft.texts), tuple(
+            proposal.review_words(
+                planned.branch, planned.revision, shown, [one.key for one in told if one.key not in draft.updates]
+            )
+        ),
         tuple(notices), dry_run, items, request.title(told, planned.name), body, diff_of(planned) if dry_run else "",
         bool(planned.tip) and not unchanged and planned.parents != (planned.base,), unchanged, planned.kept,
     )  # fmt: skip
@@ -219,10 +225,14 @@ def _commit(planned: Planned) -> str:
 
 
 def _note(planned: Planned) -> None:
-    """Keep as evidence that a person was asked, with the successes known then."""
+    """Keep as evidence that a person was asked, with the successes (`n`) and rejections (`x`) known then: they tell the
+    proposals and answers of one day apart. What has landed stays approved while a proposal brings it up to date."""
     made = []
     for told in planned.draft.told:
-        known = sum(one.k == "succeeded" for one in planned.book.groups.get(told.key, ()))
-        extra = {"kind": told.kind, "n": known, "to": planned.branch}
+        if told.key in planned.draft.updates:
+            continue
+        kinds = [one.k for one in planned.book.groups.get(told.key, ())]
+        counts = {"n": kinds.count("succeeded"), "x": kinds.count("rejected")}
+        extra = {"kind": told.kind, **counts, "to": planned.branch}
         made.append(evidence_of(planned.target, Observation(told.key, kind="proposed", extra=extra)))
     put(planned.target, made)

@@ -78,7 +78,8 @@ def review(space: Workspace, *, fetch: bool = False) -> Review:
     if repository is None:
         raise NotInGit("proposals are branches, and there is no git repository here", "run `git init` there first")
     setting = space.config()["default_branch"]
-    notices = landings.fetch(repository, repository.default_branch(setting)[0]) if fetch else []
+    failed = landings.fetch(repository, repository.default_branch(setting)[0]) if fetch else []
+    notices = [forge.clean(words) for words in failed]
     look = _Look(space)
     if look.remotes and not fetch:
         notices.append("as of the last `git fetch`; --fetch asks the remotes now")
@@ -207,7 +208,7 @@ class _Look:
         """Say how it landed, and whether that was taken back; None: it has not landed."""
         turns = self.turns.get(one.key, [])
         if one.key in self.there:
-            return self._merged(one.key, turns, one.name)
+            return None if self._updates(one) else self._merged(one.key, turns, one.name)
         if turns and not turns[0].graduated and self._predates(one.branch, turns[0]):
             if landings.holds(self.git, self.tip, one.key, turns[0].to):
                 return _Said(MERGED, why="its document is there, but its pattern file no longer says graduated")
@@ -216,6 +217,15 @@ class _Look:
         if one.branch is not None and branches.is_ancestor(self.git, one.branch.tip, self.tip):
             return self._merged_otherwise(one, one.branch)
         return None
+
+    def _updates(self, one: _Asked) -> bool:
+        """True for a branch that was made after the landing, to bring the document up to date, and has not landed."""
+        turns, branch, to = self.turns.get(one.key), one.branch, self.there[one.key].graduated_to
+        if branch is None or not turns or self._predates(branch, turns[0]) or to == memory_file.PATH:
+            return False
+        if branches.is_ancestor(self.git, branch.tip, self.tip):
+            return False
+        return not landings.held(self.git, self.tip, branch.tip, to)
 
     def _predates(self, branch: Branch | None, turn: Turn) -> bool:
         """True when a branch was made before a commit of the default branch."""
@@ -282,7 +292,9 @@ class _Look:
         if one.branch is None:
             return _Said(GONE, why="its branch was deleted, and it did not land", url=host.url)
         url = host.url if host.state == forge.OPEN else ""
-        return _Said(OPEN, why="" if url else self._compare(one.branch), url=url)
+        why = ["it brings up to date what has landed"] if one.key in self.there else []
+        why += [words for words in ["" if url else self._compare(one.branch)] if words]
+        return _Said(OPEN, why="; ".join(why), url=url)
 
     def _renewed(self, one: _Asked, last: Evidence) -> bool:
         """True when a branch is newer than an answer: another clone has proposed it again."""
@@ -354,7 +366,8 @@ class _Look:
             again = "instinct propose " + " ".join(
                 map(shlex.quote, one.branch.keys)
             )  # a batch is brought up to date whole
-            return (again, no) if conflicts else (*merge, no)
+            answer = deleting(one.branches) if one.key in self.there else (no,)  # what has landed is not rejected
+            return (again, *answer) if conflicts else (*merge, *answer)
         if said.state == GONE:
             return (f"instinct propose {key}", no)
         return deleting(one.branches)

@@ -13,8 +13,10 @@ from instinct_git.core import memory_file
 from instinct_git.core.answers import FOLDERS, Turn
 from instinct_git.core.document import parse
 from instinct_git.core.keys import pattern_path
+from instinct_git.core.kinds import mark
 from instinct_git.core.model import GRADUATED
 from instinct_git.core.pattern import PatternFile
+from instinct_git.core.request import KEYS, trailer_keys
 from instinct_git.errors import InvalidDocument
 from instinct_git.storage import branches, git
 from instinct_git.storage.git import Repository
@@ -107,7 +109,7 @@ def _commits(repository: Repository, *what: str) -> list[tuple[int, str, tuple[s
     found = []
     for line in repository.ask("log", "--no-show-signature", f"--format={_TRAILERS}", *what, "--").text.splitlines():
         head, batch, keys = [*line.split("\0"), "", ""][:3]
-        named = tuple(key.strip() for key in keys.split("\x1f") if key.strip())
+        named = trailer_keys("\n".join(f"{KEYS}: {key}" for key in keys.split("\x1f")))
         found.append((int(head.split()[1]), batch.strip(), named))
     return found
 
@@ -153,7 +155,14 @@ def holds(repository: Repository, tip: str, key: str, to: str) -> bool:
     """True when a commit holds the document that a pattern graduated to; of MEMORY.md, a line that names the key."""
     if to != memory_file.PATH:
         return bool(to) and to in repository.files_at(tip, to)
-    return bool(memory_file.section_of(memory_text(repository, tip), key))
+    return bool(memory_file.line_with(memory_text(repository, tip), mark(key)))
+
+
+def held(repository: Repository, tip: str, commit: str, path: str) -> bool:
+    """True when a file as a commit has it stands, or stood once, on a tip's first-parent line."""
+    blob = repository.files_at(commit, path).get(path)
+    asked = ("--first-parent", "--diff-merges=first-parent", "--no-show-signature", f"--find-object={blob}")
+    return blob is None or bool(repository.ask("log", "-1", "--format=%H", *asked, tip).text)
 
 
 def memory_text(repository: Repository, commit: str) -> str:

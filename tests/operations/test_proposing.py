@@ -367,3 +367,12 @@ def test_what_an_alias_or_a_retraction_says_of_the_pattern_goes_along(project: P
     assert memory.show(KEY).confidence == 7
     assert project.errors() == []
     assert memory.consolidate().moved == ()
+
+
+def test_the_words_that_decline_a_proposal_keep_the_no(project: Project) -> None:
+    """Deleting the branch alone leaves no answer behind; what is told must."""
+    project.observe(times=6, title="Re-run the tests after every fix")
+    project.memory().consolidate()
+    told = project.memory().propose(KEY).review
+    assert f"decline: instinct reject '{KEY}' --reason \"...\"" in told
+    assert not [line for line in told if "branch -D" in line]

@@ -74,9 +74,32 @@ def test_a_further_commit_joins_the_default_branch_where_that_has_moved(ripe: Pr
     first = ripe.memory().propose(KEY)
     retitle(ripe, "Test after every fix")
     again = ripe.memory().propose(KEY)
-    assert ripe.git("rev-parse", f"{BRANCH}^1", f"{BRANCH}^2").split() == [first.commit, ripe.head()]
+    assert ripe.git("rev-parse", f"{BRANCH}~1^1", f"{BRANCH}~1^2").split() == [first.commit, ripe.head()]
     assert set(ripe.git("diff", "--name-only", f"main...{BRANCH}").split()) == {PATTERN, SKILL}
     assert again.commit == ripe.git("rev-parse", BRANCH)
+
+
+def test_a_host_that_rebases_loses_no_further_commit(ripe: Project) -> None:
+    """Rebasing drops merge commits: what is proposed again must not stand in one."""
+    ripe.memory().propose(KEY)
+    retitle(ripe, "Test after every fix")
+    ripe.memory().propose(KEY)
+    wanted = ripe.git("show", f"{BRANCH}:{SKILL}")
+    ripe.git("switch", "-q", "--detach", BRANCH)
+    ripe.git("rebase", "-q", "main")
+    assert ripe.read(SKILL).rstrip("\n") == wanted
+    assert ripe.git("diff", "HEAD", BRANCH) == ""
+
+
+def test_a_branch_that_conflicts_with_the_default_branch_is_joined_all_the_same(ripe: Project) -> None:
+    ripe.memory().propose(KEY)
+    retitle(ripe, "Test after every fix")
+    path = ripe.root / PATTERN
+    path.write_text(path.read_text().replace("tags: []", "tags: [mine]", 1))
+    ripe.commit("tags where the proposal has its status", PATTERN)
+    again = ripe.memory().propose(KEY)
+    assert again.commit == ripe.git("rev-parse", BRANCH)
+    assert ripe.git("merge-base", "main", BRANCH) == ripe.head()
 
 
 def test_what_a_person_wrote_on_the_branch_is_kept_and_shown(ripe: Project) -> None:
@@ -346,7 +369,7 @@ def test_a_proposal_is_booked_as_evidence_with_what_was_known(ripe: Project) -> 
     ripe.memory().propose(KEY)
     ripe.memory().record()
     booked = [one for one in ripe.tree_evidence() if one.k == "proposed"]
-    assert [dict(one.extra) for one in booked] == [{"n": 1, "to": BRANCH, "kind": "skill"}]
+    assert [dict(one.extra) for one in booked] == [{"n": 1, "x": 0, "to": BRANCH, "kind": "skill"}]
 
 
 def test_a_branch_that_appears_meanwhile_is_not_written_over(ripe: Project, monkeypatch: pytest.MonkeyPatch) -> None:

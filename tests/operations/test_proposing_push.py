@@ -323,3 +323,9 @@ def test_from_the_first_record_to_a_skill_that_another_clone_has_merged(
     project.memory().feedback(key, "succeeded", context="wiki")
     project.memory().consolidate()
     assert project.memory().show(key).live == 6
+
+
+def test_a_remote_without_a_push_is_refused_instead_of_ignored(project: Project, host: Path) -> None:
+    with pytest.raises(InstinctError, match="nothing is pushed"):
+        project.memory().propose(KEY, remote="origin")
+    assert (project.git("branch", "--list", "instinct/*"), heads(host)) == ("", ["main"])

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from instinct_git import InstinctError
+from instinct_git.core.keys import pattern_path
 from instinct_git.errors import NotInGit
 from instinct_git.memory import Memory
 from tests.builders import KEY, Project, git
@@ -406,6 +407,75 @@ def test_the_command_line_shows_states_and_json(asked: Project, instinct: Any) -
     assert "booked approved" in instinct("review").out
 
 
-def test_a_proposal_is_noted_by_hand_as_propose_notes_it(asked: Project) -> None:
-    note_proposed(asked.memory())
-    assert [one.state for one in asked.memory().review().proposals] == ["open"]
+def test_a_proposal_is_noted_by_hand_as_propose_notes_it(project: Project) -> None:
+    ready(project)
+    project.memory().reject(KEY, "not yet")
+    for _ in range(3):
+        project.memory().feedback(KEY, "succeeded")
+    project.memory().propose(KEY)
+    note_proposed(project.memory())
+    book, _ = project.memory()._space.read()
+    made, by_hand = (one.extra for one in book.everything if one.k == "proposed")
+    assert made == by_hand
+    assert [one.state for one in project.memory().review().proposals] == ["open"]
+
+
+@pytest.mark.parametrize("key", ["seq:ask@team->fix", "fix:issue #12!", "note:see https://a.b/GH-1", "note:50%25 done"])
+def test_a_key_whose_words_hosts_act_on_is_reviewed_as_itself(project: Project, key: str) -> None:
+    project.memory().remember("how we do it", key=key, title="How we do it", kind="rule")
+    project.memory().consolidate()
+    made = project.memory().propose(key, name="how-we-do-it")
+    assert [(one.pattern, one.state) for one in project.memory().review().proposals] == [(key, "open")]
+    assert project.memory().reject(key, "no").branches == (made.branch,)
+
+
+@pytest.mark.parametrize("consolidated", [False, True], ids=["reverted before the batch", "after it"])
+def test_an_approval_that_was_taken_back_is_not_written_down_again(asked: Project, consolidated: bool) -> None:
+    tip = land(asked, "squash")
+    asked.memory().review()
+    if consolidated:
+        asked.memory().consolidate()
+        assert asked.read(pattern_path(KEY)).count('"human:unknown"') == 1
+        taken_out = [one for one in asked.read(pattern_path(KEY)).split("\n") if not one.startswith("verified:")]
+        asked.write(pattern_path(KEY), "\n".join(taken_out))
+        asked.commit("it is no longer verified", pattern_path(KEY))
+    asked.git("revert", "--no-edit", tip)
+    assert [one.k for one in asked.memory().review().booked] == ["rejected"]
+    asked.memory().consolidate()
+    assert "verified" not in asked.read(pattern_path(KEY))
+    assert asked.errors() == []
+
+
+@pytest.mark.parametrize("how", HOWS[:2])
+def test_a_proposal_that_brings_a_landed_skill_up_to_date_is_open_until_it_lands(project: Project, how: str) -> None:
+    clock = Clock(datetime.now(UTC))
+    ready(project)
+    project.memory(clock).propose(KEY)
+    land(project, how)
+    assert [one.state for one in project.memory(clock).review().proposals] == ["merged"]
+    project.memory(clock).consolidate()
+    clock.forward(days=2)
+    for _ in range(2):
+        project.memory(clock).feedback(KEY, "succeeded", context="cli")
+    project.memory(clock).consolidate()
+    made = project.memory(clock).propose(KEY)
+    assert made.files == (SKILL,)
+    (one,) = project.memory(clock).review().proposals
+    assert (one.state, one.commands) == ("open", (f"git merge --no-ff {BRANCH}", f"git branch -D {BRANCH}"))
+    land(project, how)
+    assert [one.state for one in project.memory(clock).review().proposals] == ["merged"]
+    project.git("branch", "-q", "-D", BRANCH)
+    assert project.memory(clock).review().booked == ()
+    assert status(project) == "approved"
+
+
+def test_a_rule_that_was_taken_out_is_reverted_beside_a_rule_with_a_longer_key(project: Project) -> None:
+    for key, title in (("fix:numpy-2", "Pin numpy below 2"), ("fix:numpy", "Install numpy")):
+        project.memory().remember(f"{title}, because of the ABI", key=key, title=title, kind="rule")
+    project.memory().consolidate()
+    for key, branch in (("fix:numpy-2", "instinct/rule/numpy-2"), ("fix:numpy", "instinct/rule/numpy")):
+        project.memory().propose(key)
+        tip = land(project, "squash", branch)
+    project.memory().review()
+    project.git("revert", "--no-edit", tip)
+    assert [(one.k, one.p) for one in project.memory().review().booked] == [("rejected", "fix:numpy")]
