@@ -85,14 +85,22 @@ def observations(learned: Learned, at: str) -> list[Evidence]:
     the first call: no part of a session that is read, and nothing that is appended to it, changes it."""
     key = normalise_key(learned.key)
     extra = {"title": learned.title} if learned.title else NOTHING
+    return [
+        Evidence(seen, key, "observed", at, spot.agent, session_code(spot.agent, spot.session), extra=extra)
+        for seen, spot in zip(_ids(learned), learned.occurrences, strict=True)
+    ]
+
+
+def _ids(learned: Learned) -> list[str]:
+    """Return the id of each occurrence as an observation."""
+    key = normalise_key(learned.key)
     counts: dict[str, int] = {}
-    evidence = []
+    ids = []
     for spot in learned.occurrences:
         nonce = code(spot.agent, spot.session, key, spot.anchor)
         number = counts[nonce] = counts.get(nonce, 0) + 1
-        session = session_code(spot.agent, spot.session)
-        evidence.append(Evidence(f"{spot.day}-{nonce}.{number}", key, "observed", at, spot.agent, session, extra=extra))
-    return evidence
+        ids.append(f"{spot.day}-{nonce}.{number}")
+    return ids
 
 
 def _once(spot: Occurrence, key: str, kind: str, at: str) -> Evidence:
@@ -108,6 +116,9 @@ def worked(
     """Return `succeeded` for every sequence that had been suggested before, was done again and ended in a check that
     passed (once a session, whatever its length), and what was found without these occurrences: one deed counts once.
 
+    The same deed may have been learned as an observation: by another clone, or before its check was run. So each success
+    comes with the retraction of that observation, and the order of learning changes no number.
+
     A check that fails says that the work is not done, not that the advice is bad: `failed` is for those who used it to
     say.
     """
@@ -117,12 +128,15 @@ def worked(
     for learned in found:
         key = normalise_key(learned.key)
         reused: dict[tuple[str, str], Occurrence] = {}
-        for spot in learned.occurrences if split_key(key)[0] == "seq" else ():
+        spots = zip(_ids(learned), learned.occurrences, strict=True) if split_key(key)[0] == "seq" else ()
+        for seen, spot in spots:
             where = spot.agent, spot.session
             told = where not in reused and suggested(key, spot.day)
             if told and _ends_in_passing_check(by_session[where], spot.calls):
                 reused[where] = spot
-                evidence.append(_once(spot, key, "succeeded", at))
+                done = _once(spot, key, "succeeded", at)
+                again = f"{spot.day}-{code(seen, 'reused')}.1"
+                evidence += [done, done._replace(id=again, k="retract", extra={"to": seen})]
         others = tuple(spot for spot in learned.occurrences if spot not in reused.values())
         rest.append(replace(learned, occurrences=others))
     return evidence, rest

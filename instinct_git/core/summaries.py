@@ -9,6 +9,7 @@ summary tells mostly what happened. What holds markup, hidden characters or orde
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -24,6 +25,8 @@ MOST, MOST_STEPS = 30, 20
 """Items of one summary, and steps of one procedure, that are taken."""
 LEAST_TEXT, MAX_TEXT, MAX_STEP, MAX_STEPS = 12, 400, 240, 2_000
 """Characters of a lesson (a Chinese one says as much in a third), of a step, and of all steps together."""
+MAX_LINE = 4_000
+"""Characters of a line that is looked at: a longer one is data or an attack, and says nothing in one breath."""
 
 
 BOLD, COLON = 7, 8
@@ -143,7 +146,8 @@ _DAY = re.compile(r"\b(20\d\d)-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])\b")
 
 def summary(text: str) -> Summary:
     """Read a summary. Never raises: what is no Markdown holds nothing."""
-    page = outline(text.replace("\r\n", "\n"))
+    lines = text.replace("\r\n", "\n").split("\n")
+    page = outline("\n".join(line if len(line) <= MAX_LINE else "" for line in lines))
     head = _fields(page)
     found = _Reading(page, head.get("title", ""))
     found.read()
@@ -173,6 +177,7 @@ class _Reading:
         self.items: list[Item] = []
         self.left_out: list[LeftOut] = []
         self.parts = _parts(page)
+        self.keys: set[str] = set()
 
     def read(self) -> None:
         taken: set[int] = set()
@@ -225,10 +230,9 @@ class _Reading:
 
     def _name(self, part: _Part) -> str:
         """What a procedure is called: its heading, else the nearest one above that says something, else the title."""
-        above = [one for one in self.parts if one.row < part.row]
         level = part.level
         name = _plain(part.title)
-        for one in reversed([*above, part]):
+        for one in self.parts[bisect_left(self.parts, part) :: -1]:
             if one is part or one.level < level:
                 level, name = one.level, _plain(one.title)
                 words = heading_words(name)
@@ -245,7 +249,8 @@ class _Reading:
                 why = problem.message
         if why:
             self.left_out.append(LeftOut(one.line, why))
-        elif one.key not in {other.key for other in self.items}:
+        elif one.key not in self.keys:
+            self.keys.add(one.key)
             self.items.append(one)
 
 

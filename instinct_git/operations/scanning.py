@@ -96,8 +96,7 @@ def scan(
             if why := _refused(one):
                 left_out.append(NotTaken(path.name, one.line, why))
                 continue
-            nonce = code("scan", source, one.key, one.words)
-            like, new = known.add(one, nonce, page.day or space.day(), at, source, "")
+            like, new = known.add(one, ("scan", source, one.words), page.day or space.day(), at, source, "")
             items.append(Scanned(path.name, one.line, like or one.key, one.kind, one.title, one.steps, like, new))
         if progress is not None:
             progress(number, len(texts))
@@ -122,9 +121,9 @@ def reports(space: Workspace, book: Book, transcripts: Iterable[Transcript], at:
                 if why := _refused(one) or names_places(one.words):
                     left_out.append(LeftOut(one.line, why))
                     continue
-                nonce = code(transcript.agent, transcript.session, one.key, "report")
+                parts = ("report", transcript.agent, transcript.session, one.words)
                 session = session_code(transcript.agent, transcript.session)
-                known.add(one, nonce, report.day or transcript.day, at, transcript.agent, session)
+                known.add(one, parts, report.day or transcript.day, at, transcript.agent, session)
     return Told(tuple(known.fresh), read, tuple(left_out))
 
 
@@ -137,30 +136,34 @@ class _Known:
         self.titles = {key: _title(book, key) for key in book.groups.keys() | book.files.keys()}
         self.fresh: list[Evidence] = []
 
-    def add(self, one: Item, nonce: str, day: str, at: str, by: str, session: str) -> tuple[str, bool]:
-        """Count one sighting of an item: for the known pattern that says the same, else for a new one."""
-        own = f"{nonce}.1"
-        if own in self.nonces:
-            return "", False
-        self.nonces.add(own)
-        like = self._like(one)
-        words: dict[str, Any] = (
-            {} if like else {"title": one.title, "desc": one.text, "meta": one.meta, "kind": one.kind}
-        )
-        extra = {name: value for name, value in words.items() if value}
+    def add(self, one: Item, parts: Sequence[str], day: str, at: str, by: str, session: str) -> tuple[str, bool]:
+        """Count one sighting of an item: for the known pattern that says the same, else for a new one.
+
+        Its id is made of `parts` and the key it counts for, and tells all that it says: what this memory knew already
+        changes nothing, so clones never disagree about one id.
+        """
+        alike = self._alike(one)
+        nonces = {key: code(*parts, key) + ".1" for key in dict.fromkeys([one.key, *alike])}
+        counted = next((key for key, nonce in nonces.items() if nonce in self.nonces), None)
+        if counted is not None:
+            return "" if counted == one.key else counted, False
+        like = one.key if one.key in self.titles else next(iter(alike), "")
         key = like or one.key
-        if not like:
-            extra["x"] = pool.SWARM
-            self.titles[key] = one.title
-        self.fresh.append(Evidence(f"{day}-{own}", key, "observed", at, by, session, extra=extra))
+        own = key == one.key
+        words = (
+            {"title": one.title, "desc": one.text, "meta": one.meta, "x": pool.SWARM, "kind": one.kind} if own else {}
+        )
+        extra: dict[str, Any] = {name: value for name, value in words.items() if value}
+        if own:
+            self.titles.setdefault(key, one.title)
+        self.nonces.add(nonces[key])
+        self.fresh.append(Evidence(f"{day}-{nonces[key]}", key, "observed", at, by, session, extra=extra))
         return like, True
 
-    def _like(self, one: Item) -> str:
-        """The known key whose pattern says the same; "" for none."""
-        if one.key in self.titles:
-            return one.key
-        groups = near_groups({**self.titles, one.key: one.title})
-        return next((key for keys in groups if one.key in keys for key in keys if key != one.key), "")
+    def _alike(self, one: Item) -> list[str]:
+        """The other known keys whose patterns say the same."""
+        groups = near_groups({**self.titles, one.key: self.titles.get(one.key) or one.title})
+        return next(([key for key in keys if key != one.key] for keys in groups if one.key in keys), [])
 
 
 def _title(book: Book, key: str) -> str:

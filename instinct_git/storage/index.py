@@ -15,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from instinct_git import __version__
 from instinct_git.core import ranking
 from instinct_git.core.keys import pattern_path
 from instinct_git.core.pattern import Finding, PatternFile
@@ -24,7 +25,7 @@ from instinct_git.storage.files import Place
 
 RACY_NS = 50_000_000  # coarser than any clock that stamps files on the systems we run on, but network shares
 _FIELDS = tuple(name for name in PatternFile._fields if name not in ("path", "text", "body", "has_separator"))
-VERSION = ["3", *_FIELDS]
+VERSION = ["3", __version__, *_FIELDS]  # another version may read or rank the same files differently
 _UNTRUSTED = (0, 0, 0, 0)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from instinct_git.core.summaries import Item, summary
+from instinct_git.core.summaries import MAX_LINE, Item, summary
 
 
 def items(text: str) -> list[tuple[str, str]]:
@@ -164,3 +164,11 @@ def test_one_statement_made_twice_is_one_item() -> None:
 def test_a_summary_gives_at_most_thirty() -> None:
     lines = "".join(f"- Always check module number {n} before the release\n" for n in range(50))
     assert len(summary(f"## Lessons\n\n{lines}").items) == 30
+
+
+@pytest.mark.parametrize("padding", ["*", "x", "a ", "["])
+def test_a_line_of_thousands_of_characters_says_nothing_and_moves_no_other_line(padding: str) -> None:
+    said = "Remember: we always release on a Friday. "
+    long = said + padding * (MAX_LINE // len(padding))
+    page = summary(f"{long}\n\n{said}\n")
+    assert [one.line for one in page.items] == [3]

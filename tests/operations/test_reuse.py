@@ -181,3 +181,42 @@ def test_a_reuse_that_worked_is_not_seen_as_well(project: Project, clock: Clock,
     for _ in range(2):
         learn(project, clock, session)
         assert project.memory(clock).show(KEY).live == before + 1
+
+
+@pytest.mark.parametrize("first", [["c", "b", "a"], ["c"], ["b", "c"], ["a", "c"], ["a", "b"]])
+def test_the_order_of_learning_changes_no_number(project: Project, clock: Clock, first: list[str]) -> None:
+    days = {"a": "2026-02-01", "b": "2026-02-02", "c": "2026-02-10"}
+    sessions = {name: Session(name, day).say("Mend it").do("edit lint test " * 3) for name, day in days.items()}
+    for name in first:
+        learn(project, clock, sessions[name])
+    for _ in range(2):  # what one call brings can have been suggested to no session of the same call
+        learn(project, clock, *sessions.values())
+        assert project.memory(clock).show(KEY).live == 9
+    assert len(evidence(project, clock, "succeeded")) == 1
+
+
+def test_a_deed_that_was_seen_before_its_check_was_run_counts_once(project: Project, clock: Clock, mature: str) -> None:
+    before = project.memory(clock).show(KEY).live
+    session = Session("later", LATER).say("Mend it").do("edit lint test?")
+    assert learn(project, clock, session).new == 1
+    session.do("test")
+    assert [one.kind for one in learn(project, clock, session).reuse] == ["succeeded"]
+    assert project.memory(clock).show(KEY).live == before + 1
+
+
+@pytest.mark.parametrize("knows", [True, False])
+def test_seen_in_one_clone_and_a_success_in_the_other_is_one_deed(project: Project, clock: Clock, knows: bool) -> None:
+    project.commit("memory")
+    other = project.clone("other")
+    seeing, knowing = (other, project) if knows else (project, other)
+    knowing.observe(KEY, 5, now=clock)
+    clock.forward(5)
+    path = Session("later", LATER).say("Mend it").do("edit lint test").file(project.root.parent)
+    seeing.observe(KEY, 1, now=clock)  # known, but not suggested
+    assert [seeing.memory(clock).learn([path]).reuse, len(knowing.memory(clock).learn([path]).reuse)] == [(), 1]
+    project.memory(clock).record()
+    other.memory(clock).record()
+    other.git("pull", "-q", "--no-rebase", "--no-edit")
+    other.memory(clock).consolidate()
+    assert other.memory(clock).show(KEY).confidence == 5 + 1 + 1
+    assert other.errors() == []

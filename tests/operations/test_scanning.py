@@ -11,7 +11,7 @@ import pytest
 from instinct_git import InstinctError
 from tests.builders import Project, Ran
 from tests.conftest import Clock
-from tests.operations.test_entering import evidence, learn
+from tests.operations.test_entering import evidence, learn, space_of
 from tests.sessions import Session
 
 SUMMARY = """---
@@ -216,3 +216,21 @@ def test_learn_says_what_entered_what_was_held_and_why(
     assert found["asked"] == [
         {"phrase": "remember this workflow", "key": "seq:edit->lint->test->commit", "why": "", "new": False}
     ]
+
+
+@pytest.mark.parametrize(
+    "known", ["note:Always run the migrations before the tests.", "note:migrations", "note:something else"]
+)
+def test_what_a_clone_knew_before_a_scan_makes_no_clash(
+    project: Project, clock: Clock, report: Path, known: str
+) -> None:
+    project.commit("memory")
+    other = project.clone("other")
+    other.observe(known, title="Run migrations before the tests, always", now=clock)
+    for one in (project, other):
+        one.memory(clock).scan([report])
+        one.memory(clock).record()
+    other.git("pull", "-q", "--no-rebase", "--no-edit")
+    assert not space_of(other, clock).read()[0].everything.clashes
+    again = other.memory(clock).scan([report])
+    assert (again.new, again.entered) == (0, ())
