@@ -144,12 +144,17 @@ class Memory:
 
         return observe(self._space, drafts)
 
-    def learn(self, paths: Iterable[str | os.PathLike[str]], *, dry_run: bool = False,
+    def learn(self, paths: Iterable[str | os.PathLike[str]] = (), *, agent: str = "auto", since: str = "",
+              all: bool = False, dry_run: bool = False,
               progress: Callable[[int, int], None] | None = None) -> LearnResult:  # fmt: skip
-        """Learn from agents' transcripts (files or folders)."""
-        from instinct_git.operations.learning import learn
+        """Learn from agents' transcripts (files or folders); without any from this project's, as far as they are new,
+        or changed `since` a day (YYYY-MM-DD), or `all` of them. `agent` limits it to one agent's sessions."""
+        from instinct_git.operations.gathering import Choice, learn_here, learn_named
 
-        return learn(self._space, [Path(path) for path in paths], dry_run=dry_run, progress=progress)
+        named, choice = [Path(path) for path in paths], Choice(agent, since, all)
+        if named:
+            return learn_named(self._space, named, choice, dry_run=dry_run, progress=progress)
+        return learn_here(self._space, self._folder, choice, dry_run=dry_run, progress=progress)
 
     def scan(self, paths: Iterable[str | os.PathLike[str]], *, dry_run: bool = False,
              progress: Callable[[int, int], None] | None = None) -> ScanResult:  # fmt: skip

@@ -15,7 +15,7 @@ from instinct_git.memory import Memory
 
 if TYPE_CHECKING:
     from instinct_git.operations.entering import Entered, Held
-    from instinct_git.operations.learning import LearnResult
+    from instinct_git.operations.learning import Gathered, LearnResult
     from instinct_git.operations.scanning import ScanResult
 
 MANY = 20
@@ -31,12 +31,20 @@ def register(app: typer.Typer) -> None:
 
 
 def learn(
-    paths: Annotated[list[Path], typer.Argument(help="Transcripts (.jsonl), or folders of them.", show_default=False)],
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Transcripts, or folders of them; without: this project's, where agents keep them."),
+    ] = None,
+    agent: Annotated[str, typer.Option("--agent", metavar="NAME", help="Only sessions of this agent.")] = "auto",
+    since: Annotated[
+        str, typer.Option("--since", metavar="DATE", help="Only files changed on this day or later.")
+    ] = "",
+    every: Annotated[bool, typer.Option("--all", help="Read what was learned before again, too.")] = False,
     dry_run: DryRun = False,
     as_json: Json = False,
 ) -> int:
     """Learn from transcripts: what recurs is counted, what qualifies becomes a candidate, reuses that worked count."""
-    done = Memory().learn(paths, dry_run=dry_run, progress=_progress())
+    done = Memory().learn(paths or (), agent=agent, since=since, all=every, dry_run=dry_run, progress=_progress())
     print(render.json_text(done)) if as_json else print_lines(learn_lines(done))
     return 0
 
@@ -86,11 +94,20 @@ def learn_lines(done: LearnResult) -> list[str]:
         f"# {_count(done.calls, 'tool call')} in {_count(done.sessions, 'session')}; "
         f"{_count(done.new, 'observation')} {verb} new; {_in_all(done, would)}"
     )
+    if done.gathered is not None:
+        lines += _gathered_lines(done.gathered)
     if done.reports:
         lines.append(f"# {_count(done.reports, 'report')} of subagents scanned")
     if done.skipped:
         lines.append("# lines not used: " + ", ".join(f"{reason} {n}" for reason, n in sorted(done.skipped.items())))
     return lines
+
+
+def _gathered_lines(found: Gathered) -> list[str]:
+    if found.new or found.known:
+        again = " (`--all` reads them again)" if found.known else ""
+        return [f"# transcripts of this project: {found.new} new or changed, {found.known} learned before{again}"]
+    return ["# no transcript of this project; looked in:", *(f"#   {render.clean(one)}" for one in found.looked)]
 
 
 def scan_lines(done: ScanResult) -> list[str]:

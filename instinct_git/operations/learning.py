@@ -25,7 +25,7 @@ from instinct_git.errors import InstinctError
 from instinct_git.operations import scanning
 from instinct_git.operations.awaiting import keep
 from instinct_git.operations.entering import Entered, Held, enter
-from instinct_git.operations.workspace import Workspace, refuse_secrets
+from instinct_git.operations.workspace import Workspace
 
 FEEDBACK = ("succeeded", "confirmed", "denied")
 SEEN = ("observed", "succeeded")
@@ -68,6 +68,16 @@ class Reuse(NamedTuple):
     kind: str
 
 
+class Gathered(NamedTuple):
+    """The transcripts of a project, in files."""
+
+    new: int
+    known: int
+    """Learned before, and not changed since."""
+    looked: tuple[str, ...]
+    """Where agents keep theirs."""
+
+
 @dataclass(frozen=True, slots=True)
 class LearnResult:
     """What `learn` found and wrote."""
@@ -90,24 +100,26 @@ class LearnResult:
     reports: int = 0
     """Subagents' reports that were scanned."""
     left_out: tuple[LeftOut, ...] = ()
+    gathered: Gathered | None = None
+    """None where the transcripts were named."""
 
 
 def learn(
-    space: Workspace, paths: Sequence[Path], *, dry_run: bool = False, progress: Progress | None = None
-) -> LearnResult:
+    space: Workspace, paths: Sequence[Path], *, dry_run: bool = False, progress: Progress | None = None,
+    wanted: Callable[[Transcript], bool] | None = None,
+) -> LearnResult:  # fmt: skip
     """Read transcripts, mine them, and write what is new: observations, reuses that worked, praise and blame, and the
-    candidates that come of it. `progress` is told (files read, files in all)."""
+    candidates that come of it. `progress` is told (files read, files in all); `wanted` tells which sessions count."""
     from instinct_git.bridges.transcripts import read_transcripts
 
     for path in paths:
         if not path.exists():
             raise InstinctError(f"{path} does not exist", "name transcript files or folders of them")
-    transcripts = read_transcripts(paths, progress)
+    transcripts = [one for one in read_transcripts(paths, progress) if wanted is None or wanted(one)]
     book, _ = space.read()
     at, known = space.now().strftime("%Y-%m-%dT%H:%M:%SZ"), _Known(book, space.config().policy)
-    found = _found(transcripts, known)
-    requests = [_screened(one) for one in _requests(transcripts, found)]
-    refuse_secrets(pair for one in found for pair in (("a learned pattern", one.key), ("a learned title", one.title)))
+    found, unfit = _publishable(_found(transcripts, known))
+    requests = _requests(transcripts, found)
     reused, rest = entry.worked(transcripts, found, known.suggested, at)
     seen = [one for learned in rest for one in entry.observations(learned, at)]
     feedback = reused + entry.verdicts(transcripts, found, known.at_all, at)
@@ -124,7 +136,7 @@ def learn(
     new = Counter(one.p for one in fresh if one.k in SEEN)
     patterns = tuple(_pattern(one, new[normalise_key(one.key)]) for one in found)
     return LearnResult(
-        patterns, len(transcripts), sum(len(one.calls) for one in transcripts), _skipped(transcripts),
+        patterns, len(transcripts), sum(len(one.calls) for one in transcripts), _skipped(transcripts) | unfit,
         new.total(), dry_run, done.entered, done.held, done.waiting,
         tuple(asked),
         tuple(Reuse(one.p, one.k) for one in fresh if one.k in FEEDBACK), told.reports, told.left_out,
@@ -175,21 +187,37 @@ def _found(transcripts: Sequence[Transcript], known: _Known) -> list[Learned]:
     return found
 
 
+def _publishable(found: Iterable[Learned]) -> tuple[list[Learned], dict[str, int]]:
+    """Part what can be told in a commit from what cannot, which is counted by reason: tools may have any name, and that of
+    a server may be a host's (law 12) or hold a secret."""
+    kept: list[Learned] = []
+    unfit: Counter[str] = Counter()
+    for one in found:
+        secret = next(iter(find_secrets(f"{one.key}\n{one.title}")), None)
+        why = f"it looks like it holds a secret (rule {secret.rule})" if secret else entry.names_places(one.key)
+        if why:
+            unfit[f"pattern left out: {why}"] += 1
+        else:
+            kept.append(one)
+    return kept, dict(unfit)
+
+
 def _requests(transcripts: Iterable[Transcript], found: list[Learned]) -> list[Request]:
     """The requests of all sessions; work that a request means and no pattern told of yet is added to `found`."""
-    requests = [one for transcript in transcripts for one in asking.requests(transcript, found)]
+    requests = [_screened(one) for transcript in transcripts for one in asking.requests(transcript, found)]
     for one in requests:
-        if one.learned is not None and one.learned.key not in {known.key for known in found}:
+        if one.key and one.learned is not None and one.learned.key not in {known.key for known in found}:
             found.append(one.learned)
     return requests
 
 
 def _screened(one: Request) -> Request:
-    """Leave out what holds a secret: the rule is named, never the value, and the rest is learned."""
+    """Leave out what holds a secret (the rule is named, never the value) and what names a host; the rest is learned."""
     texts = (one.key, one.title, one.text, *one.triggers)
     secret = next((secret for text in texts for secret in find_secrets(text)), None)
     if secret is None:
-        return one
+        places = entry.names_places(one.key)
+        return one._replace(key="", why=f"{places}: say it yourself with `instinct remember`") if places else one
     why = f"it looks like it holds a secret (rule {secret.rule}): leave the value out"
     return one._replace(key="", phrase="(not shown)", why=why)
 

@@ -9,6 +9,8 @@ import pytest
 
 from instinct_git import InstinctError
 from tests.builders import Project
+from tests.conftest import Clock
+from tests.sessions import Session
 
 
 @pytest.fixture
@@ -91,3 +93,29 @@ def test_nothing_learned_quotes_the_session(project: Project, transcript: Path) 
     committed = project.git("log", "-p")
     for word in ("/home/dev", "toolu_", "sessionId", "web-shop"):
         assert word not in committed
+
+
+@pytest.mark.parametrize("ask", ["next", "Remember this workflow"])
+@pytest.mark.parametrize(
+    ("tool", "reason"),
+    [
+        ("mcp__db.prod.acme.com__query", "it names a host"),
+        ("mcp__10.0.0.4__query", "it names a host"),
+        ("mcp__ghp_" + "a1B2c3D4e5F6" * 2 + "__query", "it looks like it holds a secret (rule github-token)"),
+    ],
+)
+def test_a_tools_name_that_names_a_host_or_holds_a_secret_is_left_out_alone(
+    project: Project, clock: Clock, tool: str, reason: str, ask: str
+) -> None:
+    session = Session().say("Mend it")
+    for _ in range(3):
+        session.do("edit lint test").use(tool, {}, "ok").do("commit").say(ask)
+        session.do("edit lint test build read", agentId="other")
+    done = project.memory(clock).learn([session.file(project.root.parent)])
+    assert f"pattern left out: {reason}" in done.skipped
+    assert "seq:edit->lint->test" in {one.key for one in done.patterns}
+    project.memory(clock).record()
+    told = project.git("grep", "-iE", "acme|10.0.0|ghp_", "HEAD", "--", ".instinct", check=False)
+    assert "acme" not in told
+    assert "10.0.0.4" not in told
+    assert "ghp_" not in told.lower()

@@ -39,6 +39,17 @@ def recognises(path: Path) -> bool:
         return False
 
 
+def folders(path: Path) -> tuple[str, ...]:
+    """Where the sessions of one database were held; nothing where it is damaged."""
+    try:
+        with _opened(path) as database:
+            named = _is_opencode(database) and "directory" in _columns(database, "session")
+            rows = database.execute("SELECT DISTINCT directory FROM session").fetchall() if named else []
+            return tuple(row[0] for row in rows if isinstance(row[0], str))
+    except _DAMAGED:
+        return ()
+
+
 def read(path: Path) -> list[Draft]:
     """The sessions of one database, subagents' within the session that started them. What is damaged is left out."""
     drafts: dict[str, Draft] = {}

@@ -1,0 +1,185 @@
+"""`learn` without a path: find the transcripts of this project, learn what is new, and note what was learned.
+
+They are looked for in the agents' own places and in what the hooks have noted. What recurs shows over several sessions,
+so the latest that are known are read along with what is new; an id that is known counts nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from instinct_git.bridges import places
+from instinct_git.bridges.agents.table import Surroundings
+from instinct_git.bridges.readers import opencode
+from instinct_git.core.transcript import Transcript
+from instinct_git.errors import InstinctError
+from instinct_git.operations.learning import Gathered, LearnResult, Progress, learn
+from instinct_git.operations.workspace import Workspace
+from instinct_git.storage import learned
+from instinct_git.storage.learned import Pointer, Project, Stamp
+
+ALONG = 64 * 2**20
+"""Bytes of files known before, the latest, that are read along with new ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which transcripts are meant."""
+
+    agent: str = places.ANY
+    since: str = ""
+    """YYYY-MM-DD (UTC): only files changed on that day or later."""
+    all: bool = False
+    """Those too that were learned before."""
+
+    def earliest(self) -> int:
+        """Return `since` in ns since 1970, as files' times are told."""
+        if not self.since:
+            return 0
+        try:
+            day = datetime.strptime(self.since, "%Y-%m-%d").replace(tzinfo=UTC)
+        except ValueError:
+            raise InstinctError(f"{self.since!r} is no day", "write it as 2026-03-31") from None
+        return int(day.timestamp()) * 10**9
+
+
+@dataclass(slots=True)
+class _Found:
+    new: dict[str, Stamp] = field(default_factory=dict)
+    known: dict[str, Stamp] = field(default_factory=dict)
+    """Learned before, and not changed since."""
+    used_up: list[Pointer] = field(default_factory=list)
+
+    def to_read(self) -> list[Path]:
+        """Return what is new and what is read along, by time of change: of a call that was copied the first counts."""
+        chosen, size = dict(self.new), 0
+        for path, stamp in sorted(self.known.items(), key=lambda one: one[1][1], reverse=True) if self.new else ():
+            size += stamp[0]
+            if size > ALONG:
+                break
+            chosen[path] = stamp
+        return [Path(path) for path in sorted(chosen, key=lambda path: (chosen[path][1], path))]
+
+
+def learn_named(
+    space: Workspace, paths: Sequence[Path], choice: Choice, *, dry_run: bool = False, progress: Progress | None = None
+) -> LearnResult:
+    """Learn from these files and folders, new or not; of the choice only the agent means anything here."""
+    _refuse_unknown(choice.agent)
+    if choice.since or choice.all:
+        raise InstinctError(
+            "`--since` and `--all` choose among the transcripts of this project", "leave the paths out, or the options"
+        )
+    wanted = None if choice.agent == places.ANY else lambda one: one.agent == choice.agent
+    return learn(space, paths, dry_run=dry_run, progress=progress, wanted=wanted)
+
+
+def _refuse_unknown(agent: str) -> None:
+    if agent not in (places.ANY, *places.AGENTS):
+        raise InstinctError(f"no transcripts of {agent!r} are known", f"one of: {', '.join(places.AGENTS)}")
+
+
+def learn_here(
+    space: Workspace, folder: Path, choice: Choice, *, dry_run: bool = False, progress: Progress | None = None
+) -> LearnResult:
+    """Learn from the transcripts of the project around `folder`; `dry_run` writes nothing at all."""
+    _refuse_unknown(choice.agent)
+    project = learned.project(space.place, folder)
+    if project is None:
+        raise InstinctError(
+            "there is no project here whose transcripts could be meant",
+            "name them: `instinct learn PATH`; or run this in a repository",
+        )
+    earliest, pointers = choice.earliest(), learned.spooled(project.spool)
+    project = _with_gone(project, pointers)
+    here = Surroundings(None, Path.home(), os.environ)
+    looked = [one for one in places.places(here, project.roots) if choice.agent in (places.ANY, one.agent)]
+    if not looked:
+        raise InstinctError(
+            f"{choice.agent} has no place of its own for transcripts", "name them: `instinct learn PATH`"
+        )
+    before = learned.known(space.place)
+    search = _Search(project, choice, earliest, before)
+    for place in looked:
+        for path in place.files():
+            search.add(str(path))
+    for pointer in pointers:
+        search.follow(pointer)
+    found = search.found
+    done = learn(space, found.to_read(), dry_run=dry_run, progress=progress, wanted=lambda one: _wanted(one, project))
+    if not dry_run:
+        learned.keep(space.place, found.new)
+        learned.drop(found.used_up)
+    return replace(done, gathered=Gathered(len(found.new), len(found.known), _names(looked)))
+
+
+def _wanted(transcript: Transcript, project: Project) -> bool:
+    """A database holds the sessions of all projects; of other files the whole is told by its beginning."""
+    return transcript.agent != opencode.AGENT or project.holds(transcript.cwd)
+
+
+def _names(looked: Iterable[places.Place]) -> tuple[str, ...]:
+    home = str(Path.home())
+    return tuple(str(one.path).replace(home, "~", 1) if str(one.path).startswith(home + os.sep) else str(one.path)
+                 for one in looked)  # fmt: skip
+
+
+def _with_gone(project: Project, pointers: Iterable[Pointer]) -> Project:
+    """The project with working trees that have been removed since a hook noted a session there: git knows them no more,
+    but the hook stood in this clone."""
+    gone: list[str] = []
+    for path in dict.fromkeys(one.transcript for one in pointers if one.transcript):
+        told = _told(path, project)
+        folders = [one for one in (told.folders if told else ()) if os.path.isabs(one) and not os.path.lexists(one)]
+        gone += [one for one in folders if not project.nearby(one)]
+    return project._replace(roots=tuple(dict.fromkeys((*project.roots, *gone))))
+
+
+def _told(path: str, project: Project) -> places.Told | None:
+    try:
+        return places.told(Path(path), project.roots)
+    except OSError:
+        return None  # somebody else's, or gone meanwhile
+
+
+class _Search:
+    """Tells which files are the project's, and of them which are new."""
+
+    def __init__(self, project: Project, choice: Choice, earliest: int, before: Mapping[str, Stamp]) -> None:
+        self.project, self.choice, self.earliest, self.before = project, choice, earliest, before
+        self.found = _Found()
+
+    def add(self, path: str) -> None:
+        """Take a file in if it is a transcript of the project that is meant."""
+        path = os.path.realpath(path)
+        try:
+            now = places.stamp(Path(path))
+        except OSError:
+            return
+        if now[1] < self.earliest or path in self.found.new or path in self.found.known:
+            return
+        told = _told(path, self.project)
+        if told is None or self.choice.agent not in (places.ANY, told.agent):
+            return
+        if any(self.project.holds(folder) for folder in told.folders):
+            same = self.before.get(path) == now and not self.choice.all
+            (self.found.known if same else self.found.new)[path] = now
+
+    def follow(self, pointer: Pointer) -> None:
+        """Take in what a hook has noted; the pointer is used up unless somebody else is to learn from it."""
+        path = os.path.realpath(pointer.transcript)
+        if pointer.transcript:
+            self.add(path)
+        if not pointer.transcript or path in self.found.new or path in self.found.known or not self._waits(path):
+            self.found.used_up.append(pointer)
+
+    def _waits(self, path: str) -> bool:
+        """True for a transcript that this run leaves out: by the choice, or because a session in another folder of the
+        clone may belong to a memory there."""
+        told = _told(path, self.project)
+        holds, nearby = self.project.holds, self.project.nearby
+        return told is not None and any(holds(folder) or nearby(folder) for folder in told.folders)

@@ -1,0 +1,130 @@
+"""What `learn` has read of this project, and what the agents' hooks have noted for it: private to the clone.
+
+`learned.json` maps the path of a transcript to its size and time of change. The spool holds one small file an event that
+an agent's hook saw (`faces/hook.py`). Losing either costs time or a hint, never evidence: ids tell what is known.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from instinct_git.storage import files
+from instinct_git.storage.files import Place
+
+Stamp = tuple[int, int]
+"""Size in bytes, time of change in ns."""
+_STATE = "learned.json"
+
+
+class Pointer(NamedTuple):
+    """What a hook noted: the event's file in the spool, and the transcript it names ("" if it names none)."""
+
+    file: Path
+    transcript: str
+
+
+class Project(NamedTuple):
+    """The folders whose sessions a memory learns from."""
+
+    roots: tuple[str, ...]
+    """The project's folder in every working tree of the clone, as git spells it and without symbolic links."""
+    trees: tuple[str, ...] = ()
+    """The clone's working trees, without symbolic links."""
+    spool: Path | None = None
+
+    def nearby(self, folder: str) -> bool:
+        """True for a folder in one of the clone's working trees."""
+        return any(Path(os.path.realpath(folder)).is_relative_to(tree) for tree in self.trees)
+
+    def holds(self, folder: str) -> bool:
+        """True for a folder that lies in the project, also where it is gone. What lies below the project but is a
+        repository or has a memory of its own is another project."""
+        if not os.path.isabs(folder):
+            return False
+        path = Path(os.path.realpath(folder))
+        around = [Path(root) for root in self.roots if path.is_relative_to(root)]
+        if not around:
+            return False
+        root = max(around, key=lambda one: len(one.parts))
+        between = [one for one in (path, *path.parents) if one.is_relative_to(root) and one != root]
+        return not any(os.path.lexists(one / ".git") or files.is_memory(one) for one in between)
+
+
+def project(place: Place, folder: Path) -> Project | None:
+    """Return the project that a memory is about, seen from a folder; None where nothing says what belongs to one."""
+    top, common_dir, root = place.top, place.common_dir, place.root
+    if place.scope != files.PROJECT:
+        top, _, common_dir = files.find_repository(folder)
+        root = top or root
+    if top is None or common_dir is None:
+        return Project(_spellings([place.root])) if place.scope == files.PROJECT else None
+    inside = root.resolve().relative_to(top.resolve())
+    trees = _trees(top, common_dir)
+    spool = common_dir / "instinct" / "spool"
+    return Project(_spellings(one / inside for one in trees), tuple(os.path.realpath(one) for one in trees), spool)
+
+
+def _trees(top: Path, common_dir: Path) -> list[Path]:
+    """The clone's working trees: the one around us, the main one and the linked ones, also those that are gone."""
+    found = [top, *([common_dir.parent] if common_dir.name == ".git" else [])]
+    for pointer in sorted((common_dir / "worktrees").glob("*/gitdir")):
+        try:
+            text = pointer.read_text(encoding="utf-8", errors="surrogateescape").strip()
+        except OSError:
+            continue
+        if text:
+            found.append(Path(os.path.normpath(pointer.parent / text)).parent)
+    return found
+
+
+def _spellings(folders: Iterable[Path]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(path for one in folders for path in (str(one), os.path.realpath(one))))
+
+
+def known(place: Place) -> dict[str, Stamp]:
+    """Return what was learned, and as what it was then; nothing where the file is missing or damaged."""
+    try:
+        told = json.loads((place.state_dir / _STATE).read_bytes())["files"]
+        return {str(path): (int(size), int(time)) for path, (size, time) in told.items()}
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return {}
+
+
+def keep(place: Place, learned: Mapping[str, Stamp]) -> None:
+    """Note what was learned, beside what was known; files that are gone are forgotten. A folder that cannot be written
+    (agents' sandboxes) keeps nothing: it is read again the next time."""
+    stamps = {path: one for path, one in sorted({**known(place), **learned}.items()) if os.path.exists(path)}
+    try:
+        files.replace(place.state_dir / _STATE, json.dumps({"v": 1, "files": stamps}, indent=0).encode("ascii"))
+    except OSError:
+        pass
+
+
+def spooled(spool: Path | None) -> list[Pointer]:
+    """Return what hooks have noted. What one is still writing has a name of its own and is passed over."""
+    if spool is None or not spool.is_dir():
+        return []
+    return [Pointer(path, _transcript(path)) for path in sorted(spool.glob("[!.]*.json"))]
+
+
+def _transcript(path: Path) -> str:
+    try:
+        event = json.loads(path.read_bytes())
+        found = event.get("transcript_path") or event.get("transcriptPath")
+        found = os.path.expanduser(found) if isinstance(found, str) and "\0" not in found else ""
+        return found if os.path.isabs(found) else ""
+    except (OSError, ValueError, AttributeError):
+        return ""
+
+
+def drop(pointers: Iterable[Pointer]) -> None:
+    """Take pointers out of the spool."""
+    for one in pointers:
+        try:
+            one.file.unlink(missing_ok=True)
+        except OSError:
+            continue
