@@ -18,7 +18,10 @@ REAL_HOME = Path.home()
 def sealed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give the test a home of its own and take away whatever of the outside could reach it."""
     for name in list(os.environ):
-        if name.startswith(("GIT_", "INSTINCT_", "XDG_", "CLAUDE", "CODEX", "COPILOT", "GEMINI", "OPENCODE")) and name != "INSTINCT_REALDATA":
+        if (
+            name.startswith(("GIT_", "INSTINCT_", "XDG_", "CLAUDE", "CODEX", "COPILOT", "GEMINI", "OPENCODE"))
+            and name != "INSTINCT_REALDATA"
+        ):
             monkeypatch.delenv(name)
     home = tmp_path / "home"
     home.mkdir()
