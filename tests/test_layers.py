@@ -91,6 +91,7 @@ def test_the_hook_imports_the_standard_library_alone() -> None:
         "_json",
         "json",
         "os",
+        "resource",
         "sys",
         "typing",  # for the type checker alone
     }

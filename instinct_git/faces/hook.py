@@ -1,8 +1,9 @@
 """`instinct-hook AGENT EVENT`: what an agent's hook runs. Standard library alone, always exit 0, silent on failure.
 
-It notes which session has something to learn from and does nothing else: no git process, no network, no import of this
-package's other parts. Of the event only what points to the transcript is kept, never a prompt or a tool's output: those
-may hold secrets. `INSTINCT_SKIP=1` turns it off.
+It notes which session has something to learn from; at a session's end it also starts `instinct learn`, detached from the
+agent, with a bound on its processor time. No git process, no network, no import of this package's other parts. Of the event
+only what points to the transcript is kept, never a prompt or a tool's output: those may hold secrets. `INSTINCT_SKIP=1`
+turns it off.
 """
 
 import os
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
 
 MAX_EVENT = 1 << 20  # a hook's payload may hold a whole file; the transcript has it anyway
 MAX_DRAINED = 64 << 20
-MAX_SPOOLED = 500  # nobody learns from them: keep no more
+MAX_SPOOLED = 500  # where nobody learns from them: keep no more
+LEARN_SECONDS = 120  # of processor time; a session takes well under one
 KEPT = (
     "session_id", "sessionId", "conversation_id", "transcript_path", "transcriptPath", "cwd", "hook_event_name", "timestamp",
 )  # fmt: skip
@@ -24,25 +26,26 @@ FOLDERS = ("observations", "patterns", "ledger")  # one of them makes an `.insti
 def main() -> int:
     """Spool the event on standard input; return 0 whatever happens."""
     try:
-        if not os.environ.get("INSTINCT_SKIP"):
-            _spool(sys.argv[1:])
+        if not os.environ.get("INSTINCT_SKIP") and _spool(sys.argv[1:]) and sys.argv[2].lower() == "sessionend":
+            _learn()
     except BaseException:  # an agent must never notice a failing hook
         pass
     return 0
 
 
-def _spool(arguments: list[str]) -> None:
+def _spool(arguments: list[str]) -> bool:
+    """Note the event; True when a memory is in use here."""
     if len(arguments) < 2 or not all(_is_word(word) for word in arguments[:2]):
-        return
+        return False
     data = _event()
     common = _common_dir(os.getcwd())
     if common is None or data.lstrip()[:1] != b"{":
-        return
+        return False
     kept = _pointers(data)
     folder = os.path.join(common, "instinct", "spool")
     os.makedirs(folder, mode=0o700, exist_ok=True)
     if len(os.listdir(folder)) >= MAX_SPOOLED:
-        return
+        return True
     name = f"{arguments[0]}.{arguments[1]}.{os.urandom(8).hex()}.json"
     temporary = os.path.join(folder, f".{name}.tmp")
     try:
@@ -52,6 +55,35 @@ def _spool(arguments: list[str]) -> None:
     except BaseException:
         os.remove(temporary)  # noqa: PTH107 - pathlib costs an import on every tool call
         raise
+    return True
+
+
+def _learn() -> None:
+    """Start learning from what is new, in a process that neither the agent nor its terminal knows of."""
+    if not hasattr(os, "fork") or os.fork():
+        return
+    try:
+        os.setsid()
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for stream in (0, 1, 2):
+            os.dup2(nothing, stream)
+        _bound()
+        # -P: a module of this name in the project must not be run.
+        os.execve(
+            sys.executable, [sys.executable, "-P", "-m", "instinct_git", "learn"], {**os.environ, "INSTINCT_SKIP": "1"}
+        )
+    finally:
+        os._exit(0)
+
+
+def _bound() -> None:
+    try:
+        import resource
+
+        os.nice(10)
+        resource.setrlimit(resource.RLIMIT_CPU, (LEARN_SECONDS, LEARN_SECONDS))
+    except (ImportError, OSError, ValueError):
+        pass  # without them it is as fast as it is
 
 
 def _pointers(data: bytes) -> bytes:
