@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import date
+from pathlib import Path
 from typing import Any, NamedTuple
 
 DELTA = {"observed": 1, "succeeded": 1, "confirmed": 1, "denied": -2, "decayed": -1, "remembered": 1}
@@ -18,6 +19,52 @@ class Sum(NamedTuple):
     first: str
     last: str
     sources: tuple[str, ...]
+
+
+NOTHING = Sum(0, "", "", ())
+
+
+class Numbers(NamedTuple):
+    """What a pattern file says."""
+
+    path: Path
+    confidence: int
+    counted: int
+    level: str
+    first: str
+    last: str
+    sources: tuple[str, ...]
+    retired: bool
+
+
+def numbers(root: Path) -> dict[str, Numbers]:
+    """Read the pattern files below a memory's root, one line a field."""
+    found = {}
+    for path in sorted(root.glob(".instinct/patterns/*/*.md")):
+        head = path.read_text("utf-8").split("\n---\n")[0].split("\n")
+        field = dict(line.split(": ", 1) for line in head if ": " in line and not line.startswith("#"))
+        found[unquoted(field["pattern"])] = Numbers(
+            path, int(field["confidence"]), int(field["counted"]), field["level"],
+            unquoted(field.get("first_seen", "")), unquoted(field.get("last_seen", "")),
+            tuple(map(unquoted, filter(None, field.get("sources", "").strip("[]").split(", ")))), field.get("status") == "retired",
+        )  # fmt: skip
+    return found
+
+
+def unquoted(value: str) -> str:
+    """Return a field's value without its quotes."""
+    return str(json.loads(value)) if value.startswith('"') else value
+
+
+def level(confidence: int) -> str:
+    """Return the level of a confidence."""
+    return "rule" if confidence >= 10 else "mature" if confidence >= 5 else "raw"
+
+
+def everything(root: Path) -> list[dict[str, Any]]:
+    """Return every record of a memory's containers, as often as it stands there."""
+    paths = [*root.glob(".instinct/observations/*.jsonl"), *root.glob(".instinct/ledger/*.jsonl")]
+    return [record for path in paths for record in records(path.read_text("utf-8"))]
 
 
 def payload(record: dict[str, Any]) -> str:
@@ -39,7 +86,7 @@ def records(text: str) -> Iterable[dict[str, Any]]:
 def place(name: str) -> tuple[str, bool, str]:
     """Day in the id, time-driven ids last, id. A week's decay stands on its Monday, its `faded` on its Sunday."""
     kind = name.split(":")[0]
-    if kind not in ("decay", "idle", "faded"):
+    if kind not in ("decay", "idle", "faded", "expired"):
         return name[:8], False, name
     stamp = name.split(":")[-1]
     if "W" in stamp:
@@ -57,24 +104,33 @@ def representative(key: str, aliases: dict[str, str]) -> str:
     return min(walked[walked.index(key) :]) if key in walked else key
 
 
-def sums(everything: Iterable[dict[str, Any]], delta: dict[str, int] | None = None, cap: int = CAP) -> dict[str, Sum]:
-    """Fold a heap of records, in whatever order and however often each stands in it."""
-    delta = DELTA if delta is None else delta
+def _alive(everything: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Every id once, and what is retracted not at all."""
     known: dict[str, dict[str, Any]] = {}
     for record in everything:
         name = record["id"]
         if name not in known or payload(record) < payload(known[name]):
             known[name] = record
     gone = {record["to"] for record in known.values() if record["k"] == "retract"}
-    alive = [record for record in known.values() if record["id"] not in gone]
+    return [record for record in known.values() if record["id"] not in gone]
+
+
+def stands_for(everything: Iterable[dict[str, Any]]) -> Callable[[str], str]:
+    """Return the function from a key to the one that stands for it."""
     aliases: dict[str, str] = {}
-    for record in alive:
+    for record in _alive(everything):
         if record["k"] == "alias" and record["to"] != record["p"]:
             aliases[record["p"]] = min(record["to"], aliases.get(record["p"], record["to"]))
-    by_key: dict[str, list[dict[str, Any]]] = {}
-    for record in sorted(alive, key=lambda r: place(r["id"])):
+    return lambda key: representative(key, aliases)
+
+
+def sums(everything: Iterable[dict[str, Any]], delta: dict[str, int] | None = None, cap: int = CAP) -> dict[str, Sum]:
+    """Fold a heap of records, in whatever order and however often each stands in it."""
+    delta, heap = DELTA if delta is None else delta, list(everything)
+    stands, by_key = stands_for(heap), dict[str, list[dict[str, Any]]]()
+    for record in sorted(_alive(heap), key=lambda r: place(r["id"])):
         if record["k"] not in ("alias", "retract"):
-            by_key.setdefault(representative(record["p"], aliases), []).append(record)
+            by_key.setdefault(stands(record["p"]), []).append(record)
     return {key: _walk(members, delta, cap) for key, members in by_key.items()}
 
 

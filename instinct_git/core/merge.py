@@ -26,7 +26,7 @@ Containers (the union of sets; nothing that any version holds may go):
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from instinct_git.core.document import MachineLines, new_text, parse, with_field, with_machine_lines
@@ -183,7 +183,7 @@ def readable(path: str, text: str, key: str) -> str:
     return "" if found == key else f"the merged text is {found!r}"
 
 
-def edited(current: bytes | None, versions: Versions, planned: bytes) -> bool:
+def edited(current: bytes | None, versions: Sequence[bytes | None], planned: bytes) -> bool:
     """True when the file in the working tree holds work of a person: more than what the versions and git's conflict
     markers make of it, or no markers and none of the versions as a whole."""
     if current is None:

@@ -87,7 +87,7 @@ def _resolve(space: Workspace, repository: Repository, *, dry_run: bool) -> Reso
     containers = {path: stages for path, stages in open_here.items() if path not in odd and merge.is_container(path)}
     patterns = {path: stages for path, stages in open_here.items() if path not in odd and merge.is_pattern(path)}
     _containers(space, repository, containers, running, plan)
-    _patterns(space, repository, patterns, plan)
+    _patterns(space, repository, patterns, running, plan)
     for path in sorted(open_here.keys() - containers.keys() - patterns.keys()):
         plan.left.append(Left(path, "instinct has no rule for this file", (f"edit it, then `git add -- {path}`",)))
     if not dry_run:
@@ -137,14 +137,17 @@ def _other_ids(repository: Repository) -> set[str]:
 # --- pattern files --------------------------------------------------------------------------------------------------
 
 
-def _patterns(space: Workspace, repository: Repository, found: Mapping[str, Unmerged], plan: _Plan) -> None:
-    versions = conflicts.versions(repository, found)
+def _patterns(
+    space: Workspace, repository: Repository, found: Mapping[str, Unmerged], running: Operation, plan: _Plan
+) -> None:
+    staged = conflicts.versions(repository, found)
+    versions = conflicts.as_committed(repository, found, running.other)
     gone = {path for path, three in versions.items() if three.ours is None and three.theirs is None}
     for path, three in versions.items():
         if path in gone:
             plan.left.append(_renamed_twice(path))
         elif three.ours is not None and three.theirs is not None:
-            _both(repository, path, three, _policy(space), plan)
+            _both(repository, path, three, _policy(space), plan, staged[path])
         elif three.base is not None:
             plan.left.append(_deleted(path, here=three.ours is None))
         elif gone:
@@ -160,7 +163,7 @@ def _policy(space: Workspace) -> Policy:
         return Policy()  # the config is in conflict itself; the next consolidate sets the levels right
 
 
-def _both(repository: Repository, path: str, three: Versions, policy: Policy, plan: _Plan) -> None:
+def _both(repository: Repository, path: str, three: Versions, policy: Policy, plan: _Plan, staged: Versions) -> None:
     """Settle a pattern file that both sides changed or added."""
     by_hand = f"edit the file, then `git add -- {path}`"
     try:
@@ -170,7 +173,7 @@ def _both(repository: Repository, path: str, three: Versions, policy: Policy, pl
         return
     text, still_open = conflicts.merge_lines(repository, texts)
     merged = text.encode("utf-8", "surrogateescape")
-    if merge.edited(conflicts.read(repository, path), three, merged):
+    if merge.edited(conflicts.read(repository, path), (*three, *staged), merged):
         plan.left.append(
             Left(path, "it was edited here since the merge stopped", (f"finish it, then `git add -- {path}`",))
         )

@@ -82,10 +82,10 @@ def versions(repository: Repository, conflicts: Mapping[str, Unmerged]) -> dict[
 
 
 def as_committed(repository: Repository, conflicts: Mapping[str, Unmerged], other: str) -> dict[str, Versions]:
-    """Return the versions of containers as the two sides have committed them.
+    """Return the versions as the two sides have committed them.
 
-    Where both sides renamed one file git merges the lines of the two and puts the result, markers included, into the
-    index: what a side has under that path is the truth, and the stage counts only where it has nothing there.
+    Where git takes a file for a renamed one it merges the lines of the two and puts the result, markers included, into
+    the index: what a side has under that path is the truth, and the stage counts only where it has nothing there.
     """
     found = versions(repository, conflicts)
     for side, commit in (("ours", repository.head()), ("theirs", other)):
