@@ -147,6 +147,7 @@ def test_crash_in_the_middle_of_writing_a_file(halfway: Project, step: str) -> N
     assert crash_everywhere(halfway, "consolidate", step, after=False) >= 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 def test_crash_around_every_git_command(halfway: Project, after: bool) -> None:
     """Killed before or after any git command of the batch, the rerun is exact."""
