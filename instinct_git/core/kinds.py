@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from instinct_git.core import body, proposal
+from instinct_git.core.candidates import KINDS as KINDS  # one table of kinds, under this module's name too
+from instinct_git.core.candidates import MEMORY as MEMORY
+from instinct_git.core.candidates import PROCEDURE as PROCEDURE
+from instinct_git.core.candidates import RULE as RULE
+from instinct_git.core.candidates import SKILL as SKILL
 from instinct_git.core.document import quote
 from instinct_git.core.keys import describe, split_key
 from instinct_git.core.memory_file import DECISIONS, FACTS, KEY_LESSONS, PATH, PREFERENCES
 from instinct_git.core.model import Tally
 from instinct_git.core.pattern import PatternFile
 
-SKILL, PROCEDURE, RULE, MEMORY = "skill", "procedure", "rule", "memory"
-KINDS = (SKILL, PROCEDURE, RULE, MEMORY)
 MAX_WHY = 240
 """Characters of a rule's reason: a memory file is loaded whole, in every session."""
 

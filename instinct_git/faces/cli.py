@@ -36,6 +36,7 @@ from instinct_git.faces.cli_options import (
     NoCommit,
     Text,
     print_lines,
+    put_out,
 )
 from instinct_git.memory import Memory
 
@@ -351,14 +352,7 @@ def export_rules(
         if as_json
         else "\n".join(render.rules_markdown(found))
     )
-    if output is None:
-        print(text)
-        return 0
-    try:
-        output.write_text(text + "\n", encoding="utf-8", newline="\n")
-    except OSError as problem:
-        raise InstinctError(f"{output} cannot be written: {problem.strerror}", "name another file") from None
-    print(f"wrote {len(found)} rules to {output}", file=sys.stderr)
+    put_out(text, output, f"{len(found)} rules")
     return 0
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +9,7 @@ import typer
 
 from instinct_git.errors import InstinctError
 from instinct_git.faces import render, weekly
-from instinct_git.faces.cli_options import PROMOTE, READ, Json, print_lines
+from instinct_git.faces.cli_options import PROMOTE, READ, Json, print_lines, put_out
 from instinct_git.memory import Memory
 
 breakers_app = typer.Typer(help="Show what is tripped, or answer it.", no_args_is_help=False)
@@ -54,14 +53,7 @@ def export_candidates(
     """Print all candidates as `candidates.json`, which other tools read; always JSON."""
     found = Memory().export_candidates()
     text = render.json_text(found)
-    if output is None:
-        print(text)
-        return 0
-    try:
-        output.write_text(text + "\n", encoding="utf-8", newline="\n")
-    except OSError as problem:
-        raise InstinctError(f"{output} cannot be written: {problem.strerror}", "name another file") from None
-    print(f"wrote {len(found['candidates'])} candidates to {output}", file=sys.stderr)
+    put_out(text, output, f"{len(found['candidates'])} candidates")
     return 0
 
 
