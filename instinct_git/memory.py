@@ -31,11 +31,12 @@ if TYPE_CHECKING:
     from instinct_git.operations.observing import Draft, Observed
     from instinct_git.operations.pooling import Answered, Entered
     from instinct_git.operations.proposing import Proposal
-    from instinct_git.operations.reading import Pattern, Suggestions
+    from instinct_git.operations.reading import Pattern
     from instinct_git.operations.resolving import Resolved
     from instinct_git.operations.reviewing import Review
     from instinct_git.operations.scanning import ScanResult
     from instinct_git.operations.setup import SetUp
+    from instinct_git.operations.suggesting import Suggestions
     from instinct_git.storage.config import Config
     from instinct_git.storage.git import Commit
     from instinct_git.storage.notices import Notice
@@ -280,15 +281,19 @@ class Memory:
 
         return search(self._layers(), query, limit)
 
-    def suggest(self, limit: int | None = None, *, budget: int | None = None) -> List[Pattern]:
-        """Return what an agent is told: mature patterns and rules within the token budget, strongest first."""
-        return [*self.suggestions(limit, budget=budget).patterns]
+    def suggest(self, limit: int | None = None, *, budget: int | None = None, for_text: str = "",
+                paths: Sequence[str] = ()) -> List[Pattern]:  # fmt: skip
+        """Return what an agent is told: mature patterns and rules within the token budget, strongest first; with the
+        words of a task or the files in play, what concerns them first."""
+        return [*self.suggestions(limit, budget=budget, for_text=for_text, paths=paths).patterns]
 
-    def suggestions(self, limit: int | None = None, *, budget: int | None = None) -> Suggestions:
-        """Return the suggestions with what the budget left out."""
-        from instinct_git.operations.reading import suggest
+    def suggestions(self, limit: int | None = None, *, budget: int | None = None, for_text: str = "",
+                    paths: Sequence[str] = ()) -> Suggestions:  # fmt: skip
+        """Return the suggestions with what was left out, each with its reason."""
+        from instinct_git.operations.suggesting import Task, suggest
 
-        return suggest(self._layers(), limit=limit, budget=budget)
+        task = Task(for_text, tuple(paths))
+        return suggest(self._layers(), self._folder, limit=limit, budget=budget, task=task)
 
     def explain(self, key: str) -> Explanation:
         """Return every piece of evidence of a pattern with the running confidence."""

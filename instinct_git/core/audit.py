@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from instinct_git.core.applicability import applies_to
 from instinct_git.core.confidence import fold_one, group
 from instinct_git.core.consolidate import Book, removed_by_person
 from instinct_git.core.evidence import position
@@ -29,12 +30,20 @@ def audit(book: Book, policy: Policy, present: Iterable[str]) -> list[Finding]:
     behind = _behind(book, policy, wrong)
     for key in sorted(book.files):
         findings += _numbers(book.files[key], policy, totals[key], key in behind)
+        findings += _limits(book.files[key])
     for key in sorted(tallies):
         if removed_by_person(book, key, tallies[key]):
             message = f"{key}: its file was deleted by a person; it stays away (`instinct restore` brings it back)"
             findings.append(Finding("removed-by-person", pattern_path(key), message, NOTICE))
     order = {ERROR: 0, WARNING: 1, NOTICE: 2}
     return sorted(findings, key=lambda one: (order[one.severity], one.path, one.line, one.rule))
+
+
+def _limits(file: PatternFile) -> Iterator[Finding]:
+    try:
+        applies_to(file.applies_to)
+    except ValueError as problem:
+        yield Finding("applies-to", file.path, f"{problem}; it is told nowhere")
 
 
 def _structure(book: Book, paths: set[str]) -> Iterator[Finding]:

@@ -21,7 +21,7 @@ MACHINE = (
     "type", "pattern", "category", "confidence", "counted", "level", "first_seen", "last_seen", "sources", "candidate",
 )  # fmt: skip
 _LISTS = ("tags", "verified", "sources")
-_MAPS = ("metadata", "candidate")
+_MAPS = ("metadata", "candidate", "applies_to")
 _TEXTS = ("title", "description", "tags", "status", "graduated_to")
 _MARKERS = ("<<<<<<< ", ">>>>>>> ")
 _SEPARATOR_START = "# --- above"
@@ -302,6 +302,7 @@ def parse(text: str, path: str) -> PatternFile:
         verified=tuple(one for one in verified if isinstance(one, dict)) if isinstance(verified, (list, tuple)) else (),
         candidate=_candidate(split, found, path),
         metadata=metadata if isinstance(metadata, dict) else {},
+        applies_to=human.get("applies_to"),
         body="".join(split.lines[split.close + 1 :]),
         has_separator=split.separator is not None,
     )

@@ -231,10 +231,15 @@ cli_install.register(app, export_app)
 def suggest(
     limit: Annotated[int | None, typer.Option("--limit", "-n", min=0, help="At most so many.")] = None,
     budget: Annotated[int | None, typer.Option("--budget", min=0, help="At most so many tokens.")] = None,
+    for_text: Annotated[str, typer.Option("--for", metavar="TEXT", help="What concerns this task first.")] = "",
+    paths: Annotated[list[str] | None, typer.Option("--paths", help="A file in play; may be given again.")] = None,
+    explain_budget: Annotated[bool, typer.Option("--explain-budget", help="Show what was left out, and why.")] = False,
     as_json: Json = False,
 ) -> int:
     """Print what an agent should know now: mature patterns and rules, strongest first."""
-    return quick.suggest(limit=limit, budget=budget, as_json=as_json)
+    return quick.suggest(
+        limit=limit, budget=budget, for_text=for_text, paths=paths, explain_budget=explain_budget, as_json=as_json
+    )
 
 
 @app.command("list", rich_help_panel=READ)

@@ -24,8 +24,10 @@ OBSERVE_VALUES = {
     "--metadata": "metadata",
 }  # fmt: skip
 OBSERVE_FLAGS = {"--global": "global_", "--json": "as_json"}
-SUGGEST_VALUES = {"--limit": "limit", "-n": "limit", "--budget": "budget"}
-SUGGEST_FLAGS = {"--json": "as_json"}
+SUGGEST_VALUES = {"--limit": "limit", "-n": "limit", "--budget": "budget", "--for": "for_text", "--paths": "paths"}
+SUGGEST_FLAGS = {"--json": "as_json", "--explain-budget": "explain_budget"}
+SEVERAL = frozenset(("--paths",))
+"""Options that may be given several times."""
 MEND = "nothing was written; mend it"
 
 
@@ -39,12 +41,12 @@ def run(verb: str, arguments: list[str]) -> int | None:
     if verb == "observe":
         return guarded(lambda: observe(positional[0], **options), bool(options.get("as_json")))
     try:
-        numbers = {name: int(options[name]) for name in ("limit", "budget") if name in options}
+        options |= {name: int(options[name]) for name in ("limit", "budget") if name in options}
     except ValueError:
         return None
-    if any(number < 0 for number in numbers.values()):
+    if any(options.get(name, 0) < 0 for name in ("limit", "budget")):
         return None
-    return guarded(lambda: suggest(as_json=bool(options.get("as_json")), **numbers), bool(options.get("as_json")))
+    return guarded(lambda: suggest(**options), bool(options.get("as_json")))
 
 
 def _parse(
@@ -57,13 +59,16 @@ def _parse(
         name, equals, value = word.partition("=")
         if word in flags:
             options[flags[word]] = True
-        elif name in values and equals and name.startswith("--"):
-            options[values[name]] = value
-        elif word in values:
-            given = next(rest, None)
-            if given is None:
-                return None
-            options[values[word]] = given
+        elif (name in values and equals and name.startswith("--")) or word in values:
+            if not equals or word in values:
+                name, given = word, next(rest, None)
+                if given is None:
+                    return None
+                value = given
+            if name in SEVERAL:
+                options.setdefault(values[name], []).append(value)
+            else:
+                options[values[name]] = value
         elif word.startswith("-") and word != "-":
             return None
         else:
@@ -200,16 +205,20 @@ def _from_stdin(common: Draft) -> list[Draft]:
     return drafts
 
 
-def suggest(*, limit: int | None = None, budget: int | None = None, as_json: bool = False) -> int:
-    """Print what an agent should know now."""
+def suggest(*, limit: int | None = None, budget: int | None = None, for_text: str = "",
+            paths: list[str] | None = None, explain_budget: bool = False, as_json: bool = False) -> int:  # fmt: skip
+    """Print what an agent should know now, or with `explain_budget` what was taken and left out, and why."""
     from instinct_git.faces import render
     from instinct_git.memory import Memory
 
-    found = Memory().suggestions(limit, budget=budget)
+    found = Memory().suggestions(limit, budget=budget, for_text=for_text, paths=paths or ())
     if as_json:
-        print(render.json_text({"patterns": [one.as_json() for one in found.patterns]}))
+        data: dict[str, Any] = {"patterns": [one.as_json() for one in found.patterns]}
+        if explain_budget:
+            data |= render.budget_json(found)
+        print(render.json_text(data))
         return 0
-    for line in render.suggestion_lines(found):
+    for line in render.budget_lines(found) if explain_budget else render.suggestion_lines(found):
         print(line)
     for line in found.nominated:
         print(f"# {line}")

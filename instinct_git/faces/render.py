@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from instinct_git.core.report import Explanation, Stats
     from instinct_git.operations.batches import BatchResult
     from instinct_git.operations.diagnosing import Diagnosis
-    from instinct_git.operations.reading import Pattern, Suggestions
+    from instinct_git.operations.reading import Pattern
     from instinct_git.operations.setup import SetUp
+    from instinct_git.operations.suggesting import Suggestions
 
 _COLOURS = {
     "rule": "32", "mature": "36", "raw": "2", "faded": "2", "error": "31", "warning": "33", "notice": "2",
@@ -87,6 +88,22 @@ def suggestion_lines(found: Suggestions) -> list[str]:
     if found.left_out:
         lines.append(f"# {len(found.left_out)} more left out (budget {found.budget} tokens)")
     return lines
+
+
+def budget_lines(found: Suggestions) -> list[str]:
+    """Return every mature pattern with what it takes of the token budget and what became of it."""
+    from instinct_git.operations.suggesting import explained
+
+    rows = [(key, f"{cost:>4} tokens", clean(what)) for key, what, cost in explained(found)]
+    return [*table(rows), f"# {found.spent} of {found.budget} tokens are taken"]
+
+
+def budget_json(found: Suggestions) -> dict[str, Any]:
+    """Return the same as plain data."""
+    from instinct_git.operations.suggesting import explained
+
+    rows = [{"pattern": key, "tokens": cost, "what": what} for key, what, cost in explained(found)]
+    return {"budget": found.budget, "spent": found.spent, "explained": rows}
 
 
 def marked(one: Pattern) -> str:

@@ -1,8 +1,8 @@
-"""The reading verbs: list, show, search, suggest, explain, history, stats, check, export. They write only caches."""
+"""The reading verbs: list, show, search, explain, history, stats, check, export. They write only caches."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from instinct_git.core import ranking
@@ -10,8 +10,6 @@ from instinct_git.core.keys import CATEGORIES, category_of, describe, normalise_
 from instinct_git.core.model import FADED, LEVELS, NOTHING, RULE, Tally
 from instinct_git.core.pattern import PatternFile
 from instinct_git.errors import InstinctError, UnknownPattern
-from instinct_git.operations.awaiting import MARK, awaiting
-from instinct_git.operations.noticing import asks
 from instinct_git.operations.workspace import Workspace, near
 from instinct_git.storage import index
 
@@ -63,7 +61,8 @@ class Pattern(NamedTuple):
         return data
 
 
-def _pattern(file: PatternFile, live: int, scope: str) -> Pattern:
+def as_pattern(file: PatternFile, live: int, scope: str) -> Pattern:
+    """Return a pattern file as the reading verbs give it."""
     level = FADED if file.confidence <= 0 else file.level or LEVELS[0]
     return Pattern(
         file.key, file.category, file.confidence, live, level, file.title, file.description, file.first_seen,
@@ -98,7 +97,7 @@ def all_patterns(space: Workspace) -> list[Pattern]:
     tallies = book.tallies(space.config().policy)
     found = []
     for key, file in book.files.items():
-        found.append(_pattern(file, file.offset + tallies.get(key, Tally()).total, space.place.scope))
+        found.append(as_pattern(file, file.offset + tallies.get(key, Tally()).total, space.place.scope))
     for key, tally in tallies.items():
         if key not in book.files and tally.total > 0 and not removed_by_person(book, key, tally):
             found.append(_waiting_pattern(key, tally, space.place.scope))
@@ -175,90 +174,6 @@ def _as_file(one: Pattern) -> PatternFile:
     return PatternFile(
         "", "", one.pattern, one.category, 0, 0, one.level, title=one.title, description=one.description, tags=one.tags
     )
-
-
-class Suggestions(NamedTuple):
-    """What an agent is told, and what the budget left out."""
-
-    patterns: tuple[Pattern, ...]
-    left_out: tuple[str, ...] = ()
-    """Keys that did not fit."""
-    budget: int = 0
-    notices: tuple[str, ...] = ()
-    nominated: tuple[str, ...] = ()
-    """What to ask the person, a line each; they count in the budget too."""
-
-
-def suggest(spaces: Sequence[Workspace], *, limit: int | None = None, budget: int | None = None) -> Suggestions:
-    """Return what awaits a review in this clone, then the mature patterns and rules, strongest first, within the token
-    budget, which nominations come out of first. Reads the index only, unless something is nominated."""
-    notices: list[str] = []
-    spoken: set[str] = set()
-    asked: list[tuple[PatternFile, str]] = []
-    told = _Told()
-    for space in spaces:
-        if budget is None:
-            budget = int(space.config()["suggest.budget"])
-        known, scope = index.read(space.place), space.place.scope
-        notices += [f"{one.path}:{one.message.removeprefix(one.path + ':')}" for one in known.broken]
-        told.add(known, scope, spoken)
-        waiting = awaiting(space, known.told_keys)
-        asked += [(file, scope) for file in waiting if file.key not in spoken]
-        if space is not spaces[-1]:  # the nearer memory speaks, also by being silent
-            spoken.update((key for key in known.keys if key is not None), (file.key for file in waiting))
-    budget = budget or 0
-    nominated, spent = asks(spaces[0], budget)
-    first, no_room = ranking.fitting(((one, ranking.cost(one[0])) for one in asked), budget - spent)
-    spent += sum(ranking.cost(file) for file, _ in first)
-    kept, left = ranking.fitting(told.rows, budget - spent)
-    shown = [_awaiting(file, scope) for file, scope in first] + [told.pattern(number) for number in kept]
-    left_out = [file.key for file, _ in no_room] + [told.keys[number] or "" for number in left]
-    if limit is not None:
-        shown, left_out = shown[: max(limit, 0)], [one.pattern for one in shown[max(limit, 0) :]] + left_out
-    return Suggestions(tuple(shown), tuple(left_out), budget, tuple(notices), nominated)
-
-
-class _Told:
-    """What is suggested, in order, from several memories: (number, cost) rows; a number stands for a file of one."""
-
-    def __init__(self) -> None:
-        self.rows: Sequence[tuple[int, int]] = ()
-        self.keys: list[str | None] = []
-        self._layers: list[tuple[int, index.Known, str]] = []
-
-    def add(self, known: index.Known, scope: str, spoken: Collection[str]) -> None:
-        """Add a memory; what a nearer one speaks of is left out."""
-        start, rows = len(self.keys), known.told
-        if start:
-            rows = [(start + number, cost) for number, cost in rows if known.keys[number] not in spoken]
-        self.keys += known.keys
-        self._layers.append((start, known, scope))
-        if self.rows and rows:  # each has its own in order; together they must be sorted
-            by_key = {self.keys[row[0]]: row for row in (*self.rows, *rows)}
-            files = [self._file(number)[0] for number, _ in by_key.values()]
-            rows = [by_key[file.key] for file in ranking.in_order(files)]
-        self.rows = rows or self.rows
-
-    def _file(self, number: int) -> tuple[PatternFile, str]:
-        start, known, scope = next(layer for layer in reversed(self._layers) if layer[0] <= number)
-        return known.file(number - start), scope
-
-    def pattern(self, number: int) -> Pattern:
-        """Return one of them as the reading verbs give it."""
-        file, scope = self._file(number)
-        return _pattern(file, file.confidence, scope)._replace(because=_origin(file, scope))
-
-
-def _awaiting(file: PatternFile, scope: str) -> Pattern:
-    category = file.category or category_of(file.key)
-    return _pattern(file, file.confidence, scope)._replace(
-        because=MARK, category=category, level=file.level or LEVELS[0]
-    )
-
-
-def _origin(file: PatternFile, scope: str) -> str:
-    seen = f", seen by {', '.join(file.sources)}" if file.sources else ""
-    return f"{scope}, {file.level}, {file.confidence} x{seen}"
 
 
 def knowing(spaces: Sequence[Workspace], key: str) -> Workspace:
@@ -368,7 +283,7 @@ def export_rules(spaces: Iterable[Workspace]) -> list[Pattern]:
         limit = space.config().policy.rule
         for file in files:
             if file.confidence >= limit and file.status == "active" and file.key not in spoken:
-                pattern = _pattern(file, file.confidence, space.place.scope)
+                pattern = as_pattern(file, file.confidence, space.place.scope)
                 found[file.key] = pattern._replace(level=RULE)
         spoken |= {file.key for file in files}
     return sorted(found.values(), key=lambda one: (-one.confidence, one.pattern))

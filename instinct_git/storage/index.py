@@ -10,13 +10,13 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from instinct_git import __version__
-from instinct_git.core import ranking
+from instinct_git.core import applicability, ranking
 from instinct_git.core.keys import pattern_path
 from instinct_git.core.pattern import Finding, PatternFile
 from instinct_git.errors import InvalidDocument
@@ -25,8 +25,10 @@ from instinct_git.storage.files import Place
 
 RACY_NS = 50_000_000  # coarser than any clock that stamps files on the systems we run on, but network shares
 _FIELDS = tuple(name for name in PatternFile._fields if name not in ("path", "text", "body", "has_separator"))
-VERSION = ["3", __version__, *_FIELDS]  # another version may read or rank the same files differently
+VERSION = ["4", __version__, *_FIELDS]  # another version may read or rank the same files differently
 _UNTRUSTED = (0, 0, 0, 0)
+UNREADABLE = "pattern-unreadable"
+_UNCLEAR = applicability.AppliesTo(("?",))
 
 
 class _Folder(NamedTuple):
@@ -53,7 +55,15 @@ class Known:
         """Numbers of the files that are suggested, in the order of `ranking.in_order`."""
         self.costs: list[int] = said["costs"]
         """What each of `ranked` takes of a token budget."""
-        self.broken = [Finding("pattern-unreadable", path, message) for path, message in said["broken"]]
+        self.strengths: list[tuple[int, int, str]] = [(row[0], row[1], row[2]) for row in said["strengths"]]
+        """The strength of each of `ranked`: rank of its level (a rule's is 0), confidence, last seen."""
+        self.limited: dict[int, applicability.AppliesTo] = {
+            int(number): applicability.AppliesTo(*map(tuple, limits)) for number, limits in said["limited"].items()
+        }
+        """{number of a file of `ranked`: where it applies}; the others apply everywhere."""
+        self.silent: frozenset[str] = frozenset(said["silent"])
+        """Keys that a person silenced here, or that came to 0: no farther memory speaks of them either."""
+        self.broken = [Finding(*row) for row in said["broken"]]
         self.paths = [f"{folder}/{name}" for folder, one in folders.items() for name in one.names]
         self._files: dict[int, PatternFile] = {}
 
@@ -159,7 +169,7 @@ def _read_again(place: Place, listed: Mapping[str, _Folder], old: Known | None, 
     before = _rows_by_path(old) if old is not None else {}
     folders: dict[str, _Folder] = {}
     rows: list[str] = []
-    broken: list[tuple[str, str]] = []
+    broken: list[tuple[str, str, str]] = []
     for folder, found in listed.items():
         names: list[str] = []
         stamps: list[int] = []
@@ -176,7 +186,7 @@ def _read_again(place: Place, listed: Mapping[str, _Folder], old: Known | None, 
                 except OSError as problem:
                     row, stamp = json.dumps(str(problem)), _UNTRUSTED
             if row.startswith('"'):
-                broken.append((path, json.loads(row)))
+                broken.append((UNREADABLE, path, json.loads(row)))
             names.append(name)
             stamps += stamp if max(stamp[:2]) < now - RACY_NS else _UNTRUSTED
             rows.append(row)
@@ -210,9 +220,10 @@ def _restored(path: str, row: str) -> PatternFile:
     return PatternFile(path, "", **named)
 
 
-def _digested(folders: dict[str, _Folder], rows: list[str], broken: list[tuple[str, str]]) -> Known:
+def _digested(folders: dict[str, _Folder], rows: list[str], broken: list[tuple[str, str, str]]) -> Known:
     """Decide which file speaks for its key, and what is suggested in which order."""
-    known = Known(folders, rows, {"keys": [None] * len(rows), "ranked": [], "costs": [], "broken": broken})
+    nothing = {"keys": [None] * len(rows), "ranked": [], "costs": [], "strengths": [], "limited": {}, "silent": []}
+    known = Known(folders, rows, {**nothing, "broken": broken})
     numbers: dict[str, int] = {}
     for number, row in enumerate(rows):
         if row.startswith('"'):
@@ -222,10 +233,30 @@ def _digested(folders: dict[str, _Folder], rows: list[str], broken: list[tuple[s
             numbers[file.key] = number
     for key, number in numbers.items():
         known.keys[number] = key
-    told = ranking.in_order(file for file in map(known.file, numbers.values()) if ranking.suggestible(file))
+    spoken = [known.file(number) for number in numbers.values()]
+    told = [file for file in spoken if ranking.suggestible(file)]
+    limits = dict(_limits(known, told, numbers))
+    told = ranking.in_order(file for file in told if limits.get(numbers[file.key]) != _UNCLEAR)
     known.ranked = [numbers[file.key] for file in told]
     known.costs = [ranking.cost(file) for file in told]
+    known.strengths = [ranking.strength(file) for file in told]
+    known.limited = {number: one for number, one in limits.items() if one != _UNCLEAR}
+    known.silent = frozenset(file.key for file in spoken if ranking.silent(file))
     return known
+
+
+def _limits(
+    known: Known, told: Iterable[PatternFile], numbers: Mapping[str, int]
+) -> Iterator[tuple[int, applicability.AppliesTo]]:
+    """Read where patterns apply. What cannot be read is told nowhere, and said."""
+    for file in told:
+        if not file.applies_to:
+            continue
+        try:
+            yield numbers[file.key], applicability.applies_to(file.applies_to)
+        except ValueError as problem:
+            known.broken.append(Finding("applies-to", file.path, f"{file.path}: {problem}"))
+            yield numbers[file.key], _UNCLEAR
 
 
 # --- the file -------------------------------------------------------------------------------------------------------
@@ -252,7 +283,8 @@ def _load(place: Place) -> Known | None:
 def _save(place: Place, known: Known) -> None:
     head = json.dumps({
         "version": VERSION, "root": str(place.root), "folders": known.folders, "keys": known.keys,
-        "ranked": known.ranked, "costs": known.costs, "broken": [(one.path, one.message) for one in known.broken],
+        "ranked": known.ranked, "costs": known.costs, "strengths": known.strengths, "limited": known.limited,
+        "silent": sorted(known.silent), "broken": [(one.rule, one.path, one.message) for one in known.broken],
     })  # fmt: skip
     content = "\n".join([head, *known.rows]).encode("ascii")
     try:
