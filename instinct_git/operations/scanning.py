@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from instinct_git.bridges.secrets import find_secrets
 from instinct_git.core import candidates as pool
-from instinct_git.core.breakers import near_groups
 from instinct_git.core.consolidate import Book
+from instinct_git.core.duplicates import near_groups
 from instinct_git.core.entry import code, names_places, session_code
 from instinct_git.core.model import Evidence
 from instinct_git.core.summaries import Item, LeftOut, summary
