@@ -87,14 +87,20 @@ def of_key(found: Iterable[Contradiction], key: str) -> list[tuple[str, Contradi
 def _values(said: Iterable[Saying]) -> Iterator[Contradiction]:
     slots: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for one in said:
-        prefix, body = split_key(one.key)
-        name, equals, value = body.partition("=")
-        if prefix == "pref" and equals:
-            slots[_plain(name)][_plain(value)].append(one.key)
+        slot = slot_of(one.key)
+        if slot is not None:
+            slots[slot[0]][slot[1]].append(one.key)
     for name, values in slots.items():
         if len(values) > 1:
             keys = sorted(key for found in values.values() for key in found)
             yield Contradiction(tuple(keys), name, f"{name} cannot be {' and '.join(sorted(values))}")
+
+
+def slot_of(key: str) -> tuple[str, str] | None:
+    """Return what a preference is about and its value; None for any other key."""
+    prefix, body = split_key(key)
+    name, equals, value = body.partition("=")
+    return (_plain(name), _plain(value)) if prefix == "pref" and equals else None
 
 
 def _plain(text: str) -> str:

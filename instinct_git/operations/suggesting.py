@@ -152,20 +152,23 @@ class _Choice:
         self.notices: list[str] = []
         self.unfit: list[LeftOut] = []
         self._also: dict[str, list[str]] = {}
-        """{key: where else it stands}."""
+        """{key: where else it stands, and what it contradicts}."""
+        self._nearest: dict[str, int] = {}
+        """{key: number of the nearest memory that tells it}."""
 
     def rows(self) -> list[_Row]:
         """Return what may be told, in order; says in `unfit` what may not."""
         each = [layer.rows(n, hidden) for n, (layer, hidden) in enumerate(zip(self._layers, self._hidden, strict=True))]
         each = [self._applying(rows, self._layers[n].known.limited) for n, rows in enumerate(each)]
         rows = self._joined([rows for rows in each if rows])
+        rows = self._settled(self._longest(rows))
         return self._relevant(rows)
 
     def pattern(self, row: _Row) -> Pattern:
         """Return one of them as the reading verbs give it."""
         layer = self._layers[row.layer]
         file = layer.known.file(row.number)
-        because = "; also ".join((_origin(file, layer.scope), *self._also.get(row.key, ())))
+        because = "; ".join((_origin(file, layer.scope), *self._also.get(row.key, ())))
         return as_pattern(file, file.confidence, layer.scope)._replace(because=because)
 
     def _applying(self, rows: list[_Row], limited: Mapping[int, object]) -> list[_Row]:
@@ -197,7 +200,7 @@ class _Choice:
         for row in (row for rows in each for row in rows):
             other = best.get(row.key)
             if other is None:
-                best[row.key] = row
+                best[row.key], self._nearest[row.key] = row, row.layer
                 continue
             weaker = row
             if (row.rank, -row.confidence) < (other.rank, -other.confidence):
@@ -205,8 +208,54 @@ class _Choice:
             self._also.setdefault(row.key, []).append(self._where(weaker))
         return in_order(best.values())
 
+    def _longest(self, rows: list[_Row]) -> list[_Row]:
+        """Leave out the sequences whose steps a longer one that is told holds."""
+        whole = {key: longer for layer in self._layers for key, longer in layer.known.part_of.items()}
+        told = {row.key for row in rows} if whole else set()
+        parts = {key: longer for key, longer in whole.items() if longer in told}
+        return self._without(rows, {key: f"a part of {longer}" for key, longer in parts.items()})
+
+    def _without(self, rows: list[_Row], why: Mapping[str, str]) -> list[_Row]:
+        if not why:
+            return rows
+        self.unfit += [LeftOut(row.key, why[row.key], row.cost) for row in rows if row.key in why]
+        return [row for row in rows if row.key not in why]
+
+    def _settled(self, rows: list[_Row]) -> list[_Row]:
+        """Of what contradicts each other tell the nearer memory's, and of one memory's the stronger, and say so."""
+        rivals = self._rivals(rows)
+        if not rivals:
+            return rows
+        place = {row.key: (self._nearest.get(row.key, row.layer), n) for n, row in enumerate(rows) if row.key in rivals}
+        kept: set[str] = set()
+        lost: dict[str, str] = {}
+        for key in sorted(place, key=place.__getitem__):
+            winner = next((other for other in sorted(rivals[key]) if other in kept), None)
+            if winner is None:
+                kept.add(key)
+                continue
+            lost[key] = f"contradicted by {winner}"
+            self._also.setdefault(winner, []).append(f"contradicts {key}")
+            self.notices.append(
+                f"{winner} and {key} contradict each other ({rivals[key][winner]}); the first is told; retire one"
+            )
+        return self._without(rows, lost)
+
+    def _rivals(self, rows: Sequence[_Row]) -> dict[str, dict[str, str]]:
+        """Return {key: {key that contradicts it: why}} of what would be told."""
+        pairs = [pair for layer in self._layers for pair in layer.known.rivals]
+        if len({row.layer for row in rows}) > 1:
+            pairs += _across(row.key for row in rows if row.key.startswith("pref:"))
+        told = {row.key for row in rows} if pairs else set()
+        rivals: dict[str, dict[str, str]] = {}
+        for one, other, reason in pairs:
+            if one in told and other in told:
+                rivals.setdefault(one, {})[other] = reason
+                rivals.setdefault(other, {})[one] = reason
+        return rivals
+
     def _where(self, row: _Row) -> str:
-        return f"{self._layers[row.layer].scope}, {row.confidence} x"
+        return f"also {self._layers[row.layer].scope}, {row.confidence} x"
 
     def _relevant(self, rows: list[_Row]) -> list[_Row]:
         """Bring what concerns the task to the front: the level counts 2 for a rule and 1 for a mature pattern, full
@@ -216,6 +265,25 @@ class _Choice:
         files = {row.key: self._layers[row.layer].known.file(row.number) for row in rows}
         near = relevance(self._task.text, self._paths, files.values())
         return sorted(rows, key=lambda row: -((2 - row.rank) + 2 * near.get(row.key, 0.0)))
+
+
+def _across(keys: Iterable[str]) -> list[tuple[str, str, str]]:
+    """Return the preferences of several memories that want different values for one thing."""
+    from itertools import combinations
+
+    from instinct_git.core.contradictions import slot_of
+
+    slots: dict[str, list[tuple[str, str]]] = {}
+    for key in keys:
+        slot = slot_of(key)
+        if slot is not None:
+            slots.setdefault(slot[0], []).append((key, slot[1]))
+    return [
+        (one, other, f"two values for {name}")
+        for name, found in slots.items()
+        for (one, value), (other, second) in combinations(found, 2)
+        if value != second
+    ]
 
 
 def in_order(rows: Iterable[_Row]) -> list[_Row]:

@@ -61,6 +61,10 @@ class Known:
             int(number): applicability.AppliesTo(*map(tuple, limits)) for number, limits in said["limited"].items()
         }
         """{number of a file of `ranked`: where it applies}; the others apply everywhere."""
+        self.rivals: list[tuple[str, str, str]] = [(row[0], row[1], row[2]) for row in said["rivals"]]
+        """(key, key, why) of what is suggested and contradicts each other."""
+        self.part_of: Mapping[str, str] = said["part_of"]
+        """{sequence of `ranked`: the longest one of them that holds its steps}."""
         self.silent: frozenset[str] = frozenset(said["silent"])
         """Keys that a person silenced here, or that came to 0: no farther memory speaks of them either."""
         self.broken = [Finding(*row) for row in said["broken"]]
@@ -222,7 +226,13 @@ def _restored(path: str, row: str) -> PatternFile:
 
 def _digested(folders: dict[str, _Folder], rows: list[str], broken: list[tuple[str, str, str]]) -> Known:
     """Decide which file speaks for its key, and what is suggested in which order."""
-    nothing = {"keys": [None] * len(rows), "ranked": [], "costs": [], "strengths": [], "limited": {}, "silent": []}
+    from itertools import combinations
+
+    from instinct_git.core.contradictions import contradictions
+    from instinct_git.core.families import families
+
+    nothing = {"keys": [None] * len(rows), "ranked": [], "costs": [], "strengths": [], "limited": {}}
+    nothing |= {"silent": [], "rivals": [], "part_of": {}}
     known = Known(folders, rows, {**nothing, "broken": broken})
     numbers: dict[str, int] = {}
     for number, row in enumerate(rows):
@@ -242,6 +252,10 @@ def _digested(folders: dict[str, _Folder], rows: list[str], broken: list[tuple[s
     known.strengths = [ranking.strength(file) for file in told]
     known.limited = {number: one for number, one in limits.items() if one != _UNCLEAR}
     known.silent = frozenset(file.key for file in spoken if ranking.silent(file))
+    known.part_of = families(file.key for file in told)
+    known.rivals = [
+        (one, other, found.reason) for found in contradictions(told) for one, other in combinations(found.keys, 2)
+    ]
     return known
 
 
@@ -284,7 +298,8 @@ def _save(place: Place, known: Known) -> None:
     head = json.dumps({
         "version": VERSION, "root": str(place.root), "folders": known.folders, "keys": known.keys,
         "ranked": known.ranked, "costs": known.costs, "strengths": known.strengths, "limited": known.limited,
-        "silent": sorted(known.silent), "broken": [(one.rule, one.path, one.message) for one in known.broken],
+        "silent": sorted(known.silent), "rivals": known.rivals, "part_of": known.part_of,
+        "broken": [(one.rule, one.path, one.message) for one in known.broken],
     })  # fmt: skip
     content = "\n".join([head, *known.rows]).encode("ascii")
     try:

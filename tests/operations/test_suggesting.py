@@ -63,6 +63,48 @@ def test_a_no_in_the_project_silences_the_farther_memories_too(project: Project,
     assert told(memory) == []
 
 
+# --- what contradicts, and what is a part -------------------------------------------------------------------------------
+
+
+def test_the_project_beats_the_persons_own_memory_and_it_is_said(project: Project) -> None:
+    matured(Memory(scope="global"), "pref:style=ruff", 12)
+    memory = project.memory()
+    matured(memory, "pref:style=black", 5)
+    found = memory.suggestions()
+    assert [one.pattern for one in found.patterns] == ["pref:style=black"]
+    assert "contradicts pref:style=ruff" in found.patterns[0].because
+    assert "pref:style=black and pref:style=ruff contradict each other" in found.notices[0]
+    assert why(memory)["pref:style=ruff"] == "contradicted by pref:style=black"
+    memory.retire("pref:style=black")
+    assert told(memory) == ["pref:style=ruff"]
+
+
+def test_in_one_memory_the_stronger_of_two_is_told(project: Project) -> None:
+    memory = project.memory()
+    matured(memory, "pref:style=black", 6)
+    matured(memory, "pref:style=ruff", 7)
+    matured(memory, "pref:line-length=120", 5)
+    assert told(memory) == ["pref:style=ruff", "pref:line-length=120"]
+
+
+def test_advice_against_what_is_advised_is_not_told_beside_it(project: Project) -> None:
+    memory = project.memory()
+    matured(memory, "note:friday", 8, title="Never deploy the web shop on Fridays")
+    matured(memory, "note:deploy", 5, title="Deploy the web shop on Fridays")
+    assert told(memory) == ["note:friday"]
+
+
+def test_of_sequences_that_hold_each_other_the_longest_proven_one_is_told(project: Project) -> None:
+    memory = project.memory()
+    matured(memory, "seq:edit->test", 12)
+    matured(memory, "seq:edit->test->commit", 5)
+    matured(memory, "seq:edit->test->commit->push", 4)
+    assert told(memory) == ["seq:edit->test->commit"]
+    assert why(memory)["seq:edit->test"] == "a part of seq:edit->test->commit"
+    memory.retire("seq:edit->test->commit")
+    assert told(memory) == ["seq:edit->test"]
+
+
 # --- where it applies -----------------------------------------------------------------------------------------------
 
 
