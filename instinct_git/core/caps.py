@@ -73,7 +73,9 @@ def chosen(book: Book, policy: Policy, caps: Caps, today: date) -> tuple[list[Go
         over = len(there) - len(free) - cap
         if over > 0:
             what = f"of the patterns first seen on {day}" if day else "patterns"
-            notices.append(f"{over} {what} more than {name} = {cap} stay: mature, candidates, or a person's")
+            notices.append(
+                f"{over} {what} more than {name} = {cap} stay: mature, candidates, a person's, or seen today"
+            )
     return sorted(going.values()), notices
 
 

@@ -52,6 +52,12 @@ class Subject(NamedTuple):
     since: str
     """ISO day of its last evidence; empty: none is known."""
     cited: Cited
+    confirmed: bool = False
+    """True when a person confirmed it on that day: what had vanished by then is known to them."""
+
+    def after(self, day: str) -> bool:
+        """True for a day whose changes its last evidence cannot have known."""
+        return day > self.since or (day == self.since and not self.confirmed)
 
 
 class Change(NamedTuple):
@@ -139,15 +145,6 @@ def _paths(text: str, in_code: bool) -> Iterator[str]:
         ending = _ENDING.fullmatch(path.rpartition("/")[2]) is not None or _NAMED.fullmatch(path) is not None
         if path and (ending or (in_code and "/" in bare)):
             yield path
-
-
-def merged(*cited: Cited) -> Cited:
-    """Return what several texts cite together."""
-    paths: dict[str, bool] = {}
-    for one in cited:
-        for path, in_code in one.paths.items():
-            paths[path] = in_code or paths.get(path, False)
-    return Cited(paths, frozenset().union(*(one.names for one in cited)))
 
 
 # --- what a project has -------------------------------------------------------------------------------------------------
@@ -255,7 +252,7 @@ def _path(
         if later:
             yield told(CHANGED, later[0])
         return
-    gone = [change.day for change in (*changes, *inside) if not change.after and change.day >= one.since]
+    gone = [change.day for change in (*changes, *inside) if not change.after and one.after(change.day)]
     if gone:
         yield told(VANISHED, gone[0])
     elif path in ground.tracked:
@@ -271,24 +268,28 @@ class _Past:
         self.ground = ground
         self.changes = {path: changes[path] for path in MANIFESTS if path in changes}
         self.now = has(ground.manifests)
-        self._had: dict[str, frozenset[Name]] = {}
+        self._had: dict[tuple[str, bool], frozenset[Name]] = {}
 
     def vanished(self, one: Subject) -> Iterator[Stale]:
         """Yield the names that were given on the day of the last evidence and are given no more."""
         if not one.since or not one.cited.names or not self.changes:
             return
-        for kind, name in sorted((self._on(one.since) & one.cited.names) - self.now):
+        had = self._had_on(one.since, end=True)
+        if not one.confirmed:
+            had |= self._had_on(one.since, end=False)
+        for kind, name in sorted((had & one.cited.names) - self.now):
             if (kind, "") not in self.now:
                 yield Stale(one.key, one.path, VANISHED, f"{kind} {name}", one.since)
 
-    def _on(self, day: str) -> frozenset[Name]:
-        if day not in self._had:
+    def _had_on(self, day: str, *, end: bool) -> frozenset[Name]:
+        """Return what the manifests gave at the end of a day, or at its beginning."""
+        if (day, end) not in self._had:
             texts = dict(self.ground.manifests)
             for path, changes in self.changes.items():
-                later = [change for change in changes if change.day > day]
+                later = [change for change in changes if change.day > day or (change.day == day and not end)]
                 if not later:
                     continue
-                before = later[-1].before  # the oldest change after that day tells what stood there on it
+                before = later[-1].before  # the oldest change since tells what stood there
                 texts[path] = self.ground.old.get(before, "")
-            self._had[day] = has({path: text for path, text in texts.items() if text})
-        return self._had[day]
+            self._had[day, end] = has({path: text for path, text in texts.items() if text})
+        return self._had[day, end]

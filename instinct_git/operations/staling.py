@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from instinct_git.core.audit import NOTICE, WARNING
 from instinct_git.core.consolidate import Book
+from instinct_git.core.evidence import day_of, iso_day
 from instinct_git.core.keys import split_key
 from instinct_git.core.model import RETIRED
-from instinct_git.core.pattern import Finding, PatternFile
-from instinct_git.core.staleness import CHANGED, MISSING, VANISHED, Stale, Subject, citations, merged, stale
+from instinct_git.core.pattern import Finding
+from instinct_git.core.staleness import CHANGED, MISSING, VANISHED, Stale, Subject, citations, stale
 from instinct_git.operations.workspace import Workspace
 from instinct_git.storage import changes, files
 from instinct_git.storage.files import Place
@@ -46,7 +48,8 @@ def aged(space: Workspace, folder: Path, book: Book | None = None) -> Aged | Non
     if ground_place is None:
         return None
     book = book or space.read()[0]
-    subjects = [*_patterns(book), *_approved(space, book)]
+    uses = _last_uses(space, book)
+    subjects = [*_patterns(book, uses), *_approved(space, book, uses)]
     paths = {path for one in subjects for path in one.cited.paths}
     if not any(one.cited.paths or one.cited.names for one in subjects):
         return Aged((), {})
@@ -66,13 +69,24 @@ def _project(place: Place, folder: Path) -> Place | None:
     return None if top is None else Place(top, files.PROJECT, place.home, top, git_dir, common_dir)
 
 
-def _patterns(book: Book) -> Iterator[Subject]:
+def _last_uses(space: Workspace, book: Book) -> dict[str, tuple[str, bool]]:
+    """Return {key with a file: (ISO day of its last use, what waits included; whether a person confirmed it that day)}."""
+    tallies = book.tallies(space.config().policy)
+    found = {}
+    for key, file in book.files.items():
+        last = max(file.last_seen, tallies[key].last_seen if key in tallies else "")
+        members = book.groups.get(key, ())
+        found[key] = last, any(one.k == "confirmed" and iso_day(day_of(one.id)) == last for one in members)
+    return found
+
+
+def _patterns(book: Book, uses: Mapping[str, tuple[str, bool]]) -> Iterator[Subject]:
     for key, file in sorted(book.files.items()):
         if file.status != RETIRED and file.confidence > 0:
             _, body = split_key(key)
             text = "\n".join((file.title, file.description, body, file.body))
             code = "\n".join([*_texts(file.metadata), body.rpartition("=")[2], *body.split("->")])
-            yield Subject(key, file.path, file.last_seen, citations(text, code))
+            yield Subject(key, file.path, uses[key][0], citations(text, code), uses[key][1])
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -86,7 +100,7 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(one)
 
 
-def _approved(space: Workspace, book: Book) -> list[Subject]:
+def _approved(space: Workspace, book: Book, uses: Mapping[str, tuple[str, bool]]) -> list[Subject]:
     """Skills and procedures, since the last evidence of the pattern that became them, else since their last commit."""
     root = space.place.root
     found = [path for glob in APPROVED for path in sorted(root.glob(glob)) if path.is_file()]
@@ -94,19 +108,16 @@ def _approved(space: Workspace, book: Book) -> list[Subject]:
         return []
     by_path = {file.graduated_to: file for file in book.files.values() if file.graduated_to}
     names = [path.relative_to(root).as_posix() for path in found]
-    orphans = [name for name in names if not _last_use(by_path.get(name))]
+    orphans = [name for name in names if name not in by_path or not uses[by_path[name].key][0]]
     repository = space.repository()
     days = changes.last_days(repository, orphans) if repository is not None and orphans else {}
     subjects = []
     for name, path in zip(names, found, strict=True):
         file = by_path.get(name)
-        cited = merged(citations(_read(path)))
-        subjects.append(Subject(file.key if file else name, name, _last_use(file) or days.get(name, ""), cited))
+        since, confirmed = uses[file.key] if file else ("", False)
+        cited = citations(_read(path))
+        subjects.append(Subject(file.key if file else name, name, since or days.get(name, ""), cited, confirmed))
     return subjects
-
-
-def _last_use(file: PatternFile | None) -> str:
-    return file.last_seen if file else ""
 
 
 def _read(path: Path) -> str:
@@ -135,7 +146,8 @@ def words(one: Stale, where: str = "") -> str:
     if one.what == CHANGED:
         return f"{one.key} cites {one.cited}, which has changed on {one.at}{since}"
     on = f" on {one.at}" if one.at else ""
-    still = f'still right: `instinct feedback "{one.key}" --confirm`; no more: `instinct retire "{one.key}"`'
+    key = shlex.quote(one.key)
+    still = f"still right: `instinct feedback {key} --confirm`; no more: `instinct retire {key}`"
     if one.key == one.path:
         still = "bring the file up to date, or take it out"
     return f"{one.key} cites {one.cited}, which has vanished{on}{now}{since}; {still}"
