@@ -20,11 +20,13 @@ from instinct_git.storage import files
 if TYPE_CHECKING:
     from instinct_git.core.breakers import Trip
     from instinct_git.core.candidates import Candidate
+    from instinct_git.core.effect import Effect, Trends
     from instinct_git.core.pattern import Finding
     from instinct_git.core.report import Explanation, Stats
     from instinct_git.core.weekly import Weekly
     from instinct_git.operations.answering import Rejected
     from instinct_git.operations.batches import BatchResult
+    from instinct_git.operations.comparing import Compared
     from instinct_git.operations.diagnosing import Diagnosis
     from instinct_git.operations.joining import Joined, Retracted
     from instinct_git.operations.learning import LearnResult
@@ -247,6 +249,13 @@ class Memory:
 
         return self._batch(run, "compact", dry_run=dry_run, here=here)
 
+    def gc(self, *, dry_run: bool = False, here: bool = False) -> BatchResult:
+        """Consolidate, and remove the files of joined keys and of the weakest raw patterns over the caps, in one commit.
+        The evidence stays; `restore` or new evidence brings a pattern back."""
+        from instinct_git.operations.batches import run
+
+        return self._batch(run, "gc", dry_run=dry_run, here=here)
+
     def _batch(self, run: Callable[..., BatchResult], verb: str, **options: Any) -> BatchResult:
         done = run(self._space, verb, **options)
         if self._space.place.top is None:
@@ -307,22 +316,48 @@ class Memory:
 
         return history(knowing(self._layers(), key), key, limit)
 
+    def duplicates(self) -> Compared:
+        """Return near-duplicates with what joins them, families of sequences, and contradictions."""
+        from instinct_git.operations.comparing import compare
+
+        return compare(self._space)
+
+    def alike(self, key: str) -> List[str]:
+        """Return the other patterns that say the same as one."""
+        from instinct_git.operations.comparing import alike
+
+        book, _ = self._space.read()
+        return alike(book, [key]).get(key, [])
+
+    def effect(self) -> List[Effect]:
+        """Return what suggesting did in this clone: how often each pattern was shown, followed, and how it went."""
+        from instinct_git.operations.judging import effect
+
+        return effect(self._space)
+
+    def trending(self) -> Trends:
+        """Return what is used more, and what less, than in the four weeks before."""
+        from instinct_git.core.effect import trending
+
+        book, _ = self._space.read()
+        return trending(book.groups, self._now().date())
+
     def stats(self) -> Stats:
         """Return the memory in numbers."""
         from instinct_git.operations.reading import stats
 
         return stats(self._space)  # type: ignore[no-any-return]
 
-    def check(self, history: bool = False, base: str | None = None, *,
+    def check(self, history: bool = False, base: str | None = None, *, stale: bool = False,
               progress: Callable[[int, int], None] | None = None) -> List[Finding]:  # fmt: skip
         """Verify the working tree; a finding of severity `error` means that something is wrong.
 
         `history` also walks every commit of HEAD's first-parent line, `base` compares with what a branch started from
-        (a pull request); `progress` is told how many commits of how many are done.
+        (a pull request), `stale` holds what patterns and skills cite against the project's files; `progress` is told how many commits of how many are done.
         """
         from instinct_git.operations.verifying import check
 
-        return check(self._space, history=history, base=base, progress=progress)
+        return check(self._space, history=history, base=base, progress=progress, stale=self._folder if stale else None)
 
     def resolve(self, *, dry_run: bool = False) -> Resolved:
         """Settle conflicts below `.instinct` after a merge, rebase, cherry-pick or revert; stages, never commits."""
@@ -376,10 +411,11 @@ class Memory:
     # -- promote -----------------------------------------------------------------------------------------------------
 
     def propose(self, keys: str | Sequence[str], *, kind: str = "", name: str = "", to: str = "", push: bool = False,
-                pr: bool = False, remote: str = "", dry_run: bool = False,
+                pr: bool = False, remote: str = "", dry_run: bool = False, over: Sequence[str] = (),
                 ask: Callable[[Proposal, str], str] | None = None) -> Proposal:  # fmt: skip
         """Propose one pattern, or several together, as skill, procedure, rule or memory on a branch; a person decides.
 
+        What contradicts something is refused until a person settles it or names the other in `over`.
         `ask` is for a terminal alone: it is told the plan and the branch's name, where the memory lets a person approve on
         the spot, and returns the words that they typed.
         """
@@ -387,7 +423,7 @@ class Memory:
 
         asked = [keys] if isinstance(keys, str) else list(keys)
         return propose(self._space, asked, kind=kind, name=name, to=to, push=push, pr=pr, remote=remote,
-                       dry_run=dry_run, ask=ask)  # fmt: skip
+                       dry_run=dry_run, over=over, ask=ask)  # fmt: skip
 
     def review(self, *, fetch: bool = False) -> Review:
         """Say what became of every proposal, and book the answers as evidence, each once; `fetch` asks remotes first."""

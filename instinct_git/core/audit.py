@@ -76,7 +76,10 @@ def _evidence(book: Book) -> Iterator[Finding]:
         message = f"behind by {behind}: recorded evidence that is not folded yet (`instinct consolidate`)"
         yield Finding("not-folded", ".instinct/observations", message, NOTICE)
     if len(book.waiting):
-        message = f"{len(book.waiting)} pieces of evidence of this clone wait in its inbox (`instinct consolidate`)"
+        waiting = f"{len(book.waiting)} pieces of evidence of this clone wait"
+        if len(book.waiting) == 1:
+            waiting = "1 piece of evidence of this clone waits"
+        message = f"{waiting} in its inbox (`instinct consolidate`)"
         yield Finding("inbox", ".instinct", message, NOTICE)
 
 

@@ -180,3 +180,52 @@ def _pairs(said: Sequence[_Said]) -> Iterator[tuple[_Said, _Said]]:
         yield from ((said[other], one) for other in {other: None for mark in marks for other in known[mark]})
         for mark in marks:
             known[mark][number] = None
+
+
+class Group(NamedTuple):
+    """Patterns that say the same."""
+
+    keys: tuple[str, ...]
+    """Sorted."""
+    reason: str
+
+
+def near_duplicates(titles: Mapping[str, str], least: int = 2) -> list[Group]:
+    """Return the groups of near-duplicates among {key: title or ""}, each with why it is one."""
+    return [Group(keys, reason(keys, titles)) for keys in near_groups(titles, least)]
+
+
+def reason(keys: Sequence[str], titles: Mapping[str, str]) -> str:
+    """Say why keys are near-duplicates."""
+    said = [_said(key, titles.get(key, "")) for key in keys]
+    if all(one.apart and one.apart == said[0].apart for one in said):
+        same = "the same steps" if said[0].apart[0] == "seq" else "the same value"
+        return same if said[0].apart[0] == "seq" else f"{same}, and words in common"
+    if all(one.bag == said[0].bag for one in said):
+        return "the same words"
+    shared = frozenset.intersection(*(one.tokens for one in said))
+    if not shared:
+        return "each says nearly the same as another one"
+    return f"most words in common: {', '.join(sorted(shared))}"
+
+
+def alike(keys: Iterable[str], titles: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return {key: the other keys that say the same, sorted} of some keys among {key: title or ""}.
+
+    Much faster than all groups: only texts that share the beginning of a word with one of the keys are compared.
+    """
+    wanted = {key: _said(key, titles.get(key, "")) for key in keys}
+    begins = {token[:3] for one in wanted.values() for token in (*one.tokens, *one.apart[1:])}
+    if not begins:
+        return {}
+    likely = re.compile("|".join(re.escape(part) for part in sorted(begins)))
+    found: dict[str, list[str]] = {}
+    for other, title in sorted(titles.items()):
+        text = unicodedata.normalize("NFKC", title or other).lower()
+        if not likely.search(text) and not likely.search(other.lower()):
+            continue
+        said = _said(other, title)
+        for key, one in wanted.items():
+            if key != other and _near(one, said):
+                found.setdefault(key, []).append(other)
+    return found

@@ -65,6 +65,15 @@ class Policy(NamedTuple):
         return RULE if confidence >= self.rule else MATURE if confidence >= self.mature else RAW
 
 
+class Caps(NamedTuple):
+    """What keeps a memory small; `gc` brings it there."""
+
+    patterns: int = 1000
+    """Pattern files in all; 0: no cap."""
+    new_per_day: int = 50
+    """Patterns that were first seen on one day; 0: no cap."""
+
+
 class Step(NamedTuple):
     """One piece of evidence in fold order: what it did to the sum, and the sum after it."""
 

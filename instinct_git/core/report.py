@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from instinct_git.core.batch import Batch
+from instinct_git.core.batch import FADED_WORDS, Batch
 from instinct_git.core.evidence import day_of, iso_day
 from instinct_git.core.model import FADED, MATURE, RULE, Evidence, Policy, Step, Tally
 
@@ -23,7 +23,8 @@ def commit_message(batch: Batch, also: Sequence[str]) -> str:
     lines += [f"{key}  {numbers}  {level}" for key, numbers, level in rows[:MESSAGE_LINES]]
     if len(rows) > MESSAGE_LINES:
         lines.append(f"... and {len(rows) - MESSAGE_LINES} more")
-    lines += [f"{key}  gone (faded for a week or more)" for key in batch.faded]
+    why = dict(batch.gone)
+    lines += [f"{key}  gone ({why.get(key, FADED_WORDS)})" for key in batch.faded]
     if also:
         lines += ["", "Also: " + ", ".join(sorted(also)[:20]) + (" ..." if len(also) > 20 else "")]
     trailers = [f"Instinct-Batch: {batch.verb}", "Instinct-Format: 1"]

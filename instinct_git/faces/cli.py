@@ -21,6 +21,7 @@ from instinct_git.faces import (
     cli_promote,
     cli_report,
     cli_teach,
+    cli_tidy,
     quick,
     render,
 )
@@ -222,6 +223,7 @@ cli_answers.register(app)
 cli_teach.register(app)
 cli_report.register(app, export_app)
 cli_install.register(app, export_app)
+cli_tidy.register(app)
 
 
 # --- read -----------------------------------------------------------------------------------------------------------
@@ -307,14 +309,6 @@ def history(
     return 0
 
 
-@app.command(rich_help_panel=READ)
-def stats(as_json: Json = False) -> int:
-    """Show the memory in numbers, what waits, and what would move it."""
-    one = Memory().stats()
-    print(render.json_text(one)) if as_json else print_lines(render.stats_lines(one))
-    return 0
-
-
 # --- promote, verify, exchange --------------------------------------------------------------------------------------
 
 
@@ -325,6 +319,10 @@ def check(
         Text,
         typer.Option("--base", metavar="REV", help="Also what changed since this branch left REV (a pull request)."),
     ] = None,
+    stale: Annotated[
+        bool,
+        typer.Option("--stale", help="Also whether the files and commands that patterns and skills cite are there."),
+    ] = False,
     as_json: Json = False,
 ) -> int:
     """Verify the memory: everything parses, every number follows from the evidence. Exit 1 on an error."""
@@ -333,7 +331,9 @@ def check(
         if total >= 500 and (done % 100 == 0 or done == total):
             print(f"\r{done} of {total} commits", end="\n" if done == total else "", file=sys.stderr, flush=True)
 
-    findings = Memory().check(history=history, base=base, progress=progress if sys.stderr.isatty() else None)
+    findings = Memory().check(
+        history=history, base=base, stale=stale, progress=progress if sys.stderr.isatty() else None
+    )
     errors = sum(one.severity == "error" for one in findings)
     if as_json:
         print(render.json_text({"errors": errors, "findings": findings}))

@@ -148,7 +148,10 @@ def batch_lines(done: BatchResult) -> list[str]:
         before = "new" if one.before is None else str(one.before)
         level = "faded" if one.after <= 0 else one.level
         lines.append(f"{one.key}  {before} -> {one.after}  {level}")
-    lines += [f"{key}  gone (faded for a week or more)" for key in done.faded]
+    from instinct_git.core.batch import FADED_WORDS
+
+    why, goes = dict(done.gone), "would go" if done.dry_run and done.gone else "gone"
+    lines += [f"{key}  {goes} ({why.get(key, FADED_WORDS)})" for key in done.faded]
     if done.verb == "record":
         lines.append(f"Recorded: {done.recorded}")
     else:

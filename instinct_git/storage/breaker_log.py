@@ -38,7 +38,7 @@ class Entry(NamedTuple):
 def read(place: Place) -> list[Entry]:
     """Return all entries. A torn line, or one that a newer version wrote, is passed over."""
     found: list[Entry] = []
-    for folder in _folders(place):
+    for folder in folders(place):
         try:
             text = (folder / FILE).read_bytes().decode("utf-8", "replace")
         except OSError:
@@ -53,10 +53,10 @@ def add(place: Place, entries: Iterable[Entry]) -> None:
     if not lines:
         return
     problem: OSError | None = None
-    for folder in _folders(place):
+    for folder in folders(place):
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            _append(folder / FILE, "".join(lines).encode("utf-8", "replace"))
+            append(folder / FILE, "".join(lines).encode("utf-8", "replace"))
             return
         except OSError as refused:
             problem = problem or refused
@@ -65,12 +65,13 @@ def add(place: Place, entries: Iterable[Entry]) -> None:
     )
 
 
-def _folders(place: Place) -> list[Path]:
+def folders(place: Place) -> list[Path]:
     """The clone's private state, then the same in $INSTINCT_HOME, for sandboxes that make `.git` read-only."""
     return list(dict.fromkeys([place.state_dir, *(place.home / "state" / folder.name for folder in place.fallbacks())]))
 
 
-def _append(path: Path, content: bytes) -> None:
+def append(path: Path, content: bytes) -> None:
+    """Add lines to a file that only grows, in one write; private to the user."""
     flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
     handle = os.open(path, flags, 0o600)
     try:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from instinct_git.core.model import Policy
+from instinct_git.core.model import Caps, Policy
 from instinct_git.errors import InstinctError, InvalidDocument
 from instinct_git.storage import files
 
@@ -54,6 +54,8 @@ SETTINGS = (
     Setting("skill_links", "auto", "where a skill is linked so that agents find it; auto: .agents/skills and .claude/skills, "
             "where the project uses them", ("auto", "agents", "claude", "both", "none")),
     Setting("bots", BOTS, "logins (comma-separated) of agents and services, whose approval `check` refuses; as every [bot]"),
+    Setting("caps.patterns", 1000, "patterns that `gc` leaves here, the weakest raw ones go; 0: no cap"),
+    Setting("caps.new_per_day", 50, "patterns first seen on one day that `gc` leaves, the weakest raw ones go; 0: no cap"),
     Setting("suggest.budget", 800, "tokens that suggestions may take at the start of a session", home=EITHER),
     Setting("inbox", "auto", "auto: the clone's private folder; tree: .instinct/observations/, for throw-away machines",
             ("auto", "tree"), USER),
@@ -64,6 +66,7 @@ BOUNDS: Mapping[str, tuple[int, int | None]] = {
     "levels.mature": (1, None), "levels.rule": (1, None), "confidence.observed": (0, 100), "confidence.succeeded": (0, 100),
     "confidence.confirmed": (0, 100), "confidence.denied": (-100, 0), "confidence.decayed": (-100, 0),
     "confidence.remembered": (0, 100), "confidence.session_cap": (1, None), "decay.days": (1, None), "suggest.budget": (0, None),
+    "caps.patterns": (0, None), "caps.new_per_day": (0, None),
 }  # fmt: skip
 """The least and the greatest value of a number; None: no limit. A person's no can never add, nor an observation take."""
 _BY_NAME = {setting.name: setting for setting in SETTINGS}
@@ -79,6 +82,11 @@ class Config:
 
     def __getitem__(self, name: str) -> Any:
         return self.values[name]
+
+    @property
+    def caps(self) -> Caps:
+        """How many patterns `gc` leaves."""
+        return Caps(self.values["caps.patterns"], self.values["caps.new_per_day"])
 
     @property
     def policy(self) -> Policy:
