@@ -297,12 +297,16 @@ class Memory:
         return [*self.suggestions(limit, budget=budget, for_text=for_text, paths=paths).patterns]
 
     def suggestions(self, limit: int | None = None, *, budget: int | None = None, for_text: str = "",
-                    paths: Sequence[str] = ()) -> Suggestions:  # fmt: skip
-        """Return the suggestions with what was left out, each with its reason."""
-        from instinct_git.operations.suggesting import Task, suggest
+                    paths: Sequence[str] = (), session: str | None = None) -> Suggestions:  # fmt: skip
+        """Return the suggestions with what was left out, each with its reason. With a `session` (its code, or empty for
+        one that is not known) this clone counts that an agent was told them."""
+        from instinct_git.operations.suggesting import Task, suggest, tell
 
         task = Task(for_text, tuple(paths))
-        return suggest(self._layers(), self._folder, limit=limit, budget=budget, task=task)
+        found = suggest(self._layers(), self._folder, limit=limit, budget=budget, task=task)
+        if session is not None:
+            tell(self._space, found, session)
+        return found
 
     def explain(self, key: str) -> Explanation:
         """Return every piece of evidence of a pattern with the running confidence."""

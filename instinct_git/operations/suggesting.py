@@ -22,7 +22,7 @@ from instinct_git.operations.awaiting import MARK, awaiting
 from instinct_git.operations.noticing import asks
 from instinct_git.operations.reading import Pattern, as_pattern
 from instinct_git.operations.workspace import Workspace
-from instinct_git.storage import index
+from instinct_git.storage import index, judged
 from instinct_git.storage.surroundings import Surroundings
 
 
@@ -162,7 +162,7 @@ class _Choice:
         each = [self._applying(rows, self._layers[n].known.limited) for n, rows in enumerate(each)]
         rows = self._joined([rows for rows in each if rows])
         rows = self._settled(self._longest(rows))
-        return self._relevant(rows)
+        return self._lowered(self._relevant(rows))
 
     def pattern(self, row: _Row) -> Pattern:
         """Return one of them as the reading verbs give it."""
@@ -266,6 +266,20 @@ class _Choice:
         near = relevance(self._task.text, self._paths, files.values())
         return sorted(rows, key=lambda row: -((2 - row.rank) + 2 * near.get(row.key, 0.0)))
 
+    def _lowered(self, rows: list[_Row]) -> list[_Row]:
+        """Put what cites something that has vanished, or what many sessions were told and none followed, to the end."""
+        why: dict[str, str] = {}
+        for layer in self._layers:
+            found = judged.read(layer.space.place)
+            why |= dict.fromkeys(found.sinks, "told often, never followed")
+            why |= {key: f"cites {', '.join(gone) or 'a name'}, which is gone" for key, gone in found.stale.items()}
+        if not why:
+            return rows
+        for row in rows:
+            if row.key in why:
+                self._also.setdefault(row.key, []).append(why[row.key])
+        return [row for row in rows if row.key not in why] + [row for row in rows if row.key in why]
+
 
 def _across(keys: Iterable[str]) -> list[tuple[str, str, str]]:
     """Return the preferences of several memories that want different values for one thing."""
@@ -304,6 +318,13 @@ def _awaiting(file: PatternFile, scope: str) -> Pattern:
 def _origin(file: PatternFile, scope: str) -> str:
     seen = f", seen by {', '.join(file.sources)}" if file.sources else ""
     return f"{scope}, {file.level}, {file.confidence} x{seen}"
+
+
+def tell(space: Workspace, found: Suggestions, session: str) -> None:
+    """Count, in this clone alone, that a session is told these; `session` is its code, empty where none is known."""
+    from instinct_git.storage import shown
+
+    shown.note(space.place, (one.pattern for one in found.patterns), session, space.now().date().isoformat())
 
 
 def explained(found: Suggestions) -> list[tuple[str, str, int]]:

@@ -10,10 +10,13 @@ import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from instinct_git.core.effect import Shown
 from instinct_git.storage import breaker_log
 from instinct_git.storage.files import Place
+
+if TYPE_CHECKING:  # a session's start only writes
+    from instinct_git.core.effect import Shown
 
 MAX_BYTES = 1 << 20
 """A month's file grows no further: about 2,000 sessions of 20 suggestions."""
@@ -77,6 +80,8 @@ def read(place: Place) -> list[Shown]:
 
 
 def _shown(line: str) -> Shown | None:
+    from instinct_git.core.effect import Shown
+
     try:
         record = json.loads(line)
         day, session, keys = record["d"], record["s"], record["k"]

@@ -9,6 +9,7 @@ import pytest
 from instinct_git import Memory
 from instinct_git.operations.suggesting import NO_ROOM, explained
 from tests.builders import Project
+from tests.conftest import Clock
 from tests.faces.conftest import Instinct
 
 KEY = "seq:test->fix->test"
@@ -158,6 +159,41 @@ def test_a_limit_that_cannot_be_read_is_said_and_the_pattern_is_told_nowhere(
     memory.observe(KEY)
     memory.consolidate()
     assert memory.show(KEY).confidence == 6
+
+
+# --- what lowers it ---
+
+
+def test_what_cites_a_vanished_file_is_told_last_and_says_so(project: Project) -> None:
+    project.write("scripts/release.sh", "echo\n")
+    project.commit("script")
+    memory = project.memory()
+    matured(memory, "note:release", 12, title="Release with scripts/release.sh")
+    matured(memory, "note:review", 5, title="Ask for a review")
+    assert told(memory) == ["note:release", "note:review"]
+    (project.root / "scripts" / "release.sh").unlink()
+    memory.check(stale=True)
+    assert told(memory) == ["note:review", "note:release"]
+    assert "cites scripts/release.sh, which is gone" in memory.suggest()[1].because
+    project.write("scripts/release.sh", "echo\n")
+    assert told(memory) == ["note:release", "note:review"]
+
+
+def test_what_ten_sessions_were_told_and_none_followed_sinks_until_it_is_used(project: Project, clock: Clock) -> None:
+    memory = project.memory(clock)
+    matured(memory, "note:release", 12, title="Release from the branch")
+    matured(memory, "note:review", 5, title="Ask for a review")
+    clock.forward(1)
+    for number in range(10):
+        memory.suggestions(session=f"{number:012x}")
+        assert told(memory) == ["note:release", "note:review"]
+    memory.observe("note:review")
+    memory.consolidate()
+    assert told(memory) == ["note:review", "note:release"]
+    assert "never followed" in memory.suggest()[1].because
+    memory.observe("note:release")
+    memory.consolidate()
+    assert told(memory) == ["note:release", "note:review"]
 
 
 # --- the task at hand -----------------------------------------------------------------------------------------------
