@@ -16,12 +16,13 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from instinct_git.core import candidates as pool
-from instinct_git.core.actions import CHECKS, LOOKS, action_of, failed
+from instinct_git.core.actions import CHECKS, LOOKS, name_of
 from instinct_git.core.evidence import NONCE_CHARS, canonical
 from instinct_git.core.keys import MAX_KEY_BYTES, category_of, normalise_key, split_key
-from instinct_git.core.mining import Learned, Occurrence
 from instinct_git.core.model import ACTIVE, NOTHING, Evidence
+from instinct_git.core.outcomes import failed
 from instinct_git.core.pattern import PatternFile
+from instinct_git.core.threads import Learned, Occurrence
 from instinct_git.core.transcript import ToolCall, Transcript
 from instinct_git.core.triggers import judgement, own_words
 
@@ -148,7 +149,7 @@ def _ends_in_passing_check(transcript: Transcript, calls: Sequence[int]) -> bool
     following = (one for one in transcript.calls[last.number :] if one.thread == last.thread)
     checks: list[tuple[str, ToolCall]] = []
     for call in (last, *following):
-        action = action_of(call.tool, call.input)
+        action = name_of(call)
         if action in CHECKS and (not checks or action == checks[0][0]):
             checks.append((action, call))
         elif action not in LOOKS and (checks or call is not last):

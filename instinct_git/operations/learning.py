@@ -17,9 +17,9 @@ from instinct_git.core.consolidate import Book
 from instinct_git.core.entry import code, session_code
 from instinct_git.core.evidence import day_of
 from instinct_git.core.keys import normalise_key
-from instinct_git.core.mining import Learned
 from instinct_git.core.model import ACTIVE, Evidence, Policy
 from instinct_git.core.summaries import LeftOut
+from instinct_git.core.threads import Learned
 from instinct_git.core.transcript import Transcript
 from instinct_git.errors import InstinctError
 from instinct_git.operations import scanning
