@@ -282,14 +282,20 @@ def _action_of(tool: str, tool_input: Mapping[str, object], extra: Mapping[str, 
     return re.sub(r"[^a-z0-9_.]+", "-", name.lower()).strip("-.")[:36].rstrip("-.") or "tool"
 
 
+def phrase(command: str) -> str:
+    """A command as the table has them, ``uv run ./bin/ship.sh now`` as ``ship.sh now``; "" where no table could: one to
+    three words, of which the last may be an option."""
+    words = bare(tuple(command.split()))
+    plain = [word for word in words[1:] if not word.startswith("-")]
+    flags = [word.lower() for word in words[1:] if word.startswith("-")]
+    if not words or len(flags) > 1 or len(plain) > 2 - len(flags):
+        return ""
+    return " ".join((program_of(words), *plain, *flags))
+
+
 def further(given: Mapping[str, str]) -> dict[str, str]:
-    """A person's own commands and tools, as the table has them: ``uv run ./bin/ship.sh now`` is ``ship.sh now``."""
-    table = dict(given)
-    for name, action in given.items():
-        command = bare(tuple(name.split()))
-        if command:
-            table[" ".join((program_of(command), *command[1:]))] = action
-    return table
+    """A person's own commands and tools with their actions, named as the table names them."""
+    return {**given, **{phrase(name): action for name, action in given.items() if phrase(name)}}
 
 
 def name_of(call: ToolCall) -> str:

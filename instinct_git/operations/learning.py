@@ -11,6 +11,7 @@ from typing import NamedTuple
 from instinct_git.bridges.secrets import find_secrets
 from instinct_git.core import asking, entry, mining
 from instinct_git.core import candidates as pool
+from instinct_git.core.actions import named
 from instinct_git.core.asking import Request
 from instinct_git.core.confidence import fold_one
 from instinct_git.core.consolidate import Book
@@ -116,6 +117,7 @@ def learn(
         if not path.exists():
             raise InstinctError(f"{path} does not exist", "name transcript files or folders of them")
     transcripts = [one for one in read_transcripts(paths, progress) if wanted is None or wanted(one)]
+    transcripts = named(transcripts, space.config()["actions"])
     book, _ = space.read()
     at, known = space.now().strftime("%Y-%m-%dT%H:%M:%SZ"), _Known(book, space.config().policy)
     found, unfit = _publishable(_found(transcripts, known))
