@@ -13,14 +13,14 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from instinct_git.core.candidates import default_kind
-from instinct_git.core.entry import code, names_places, note_key, said, session_code, short
+from instinct_git.core.entry import code, names_places, note_key, session_code, short
 from instinct_git.core.fixes import WITHIN
 from instinct_git.core.keys import normalise_key, split_key
 from instinct_git.core.mining import done_between
 from instinct_git.core.model import Evidence
 from instinct_git.core.threads import Learned, Occurrence
 from instinct_git.core.transcript import Prompt, Transcript
-from instinct_git.core.triggers import Trigger, asks_to_remember
+from instinct_git.core.triggers import Trigger, asks_to_remember, said
 from instinct_git.errors import InvalidKey
 
 MAX_WORDS, MAX_TRIGGER = 300, 40

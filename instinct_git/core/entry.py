@@ -24,11 +24,9 @@ from instinct_git.core.outcomes import failed
 from instinct_git.core.pattern import PatternFile
 from instinct_git.core.threads import Learned, Occurrence
 from instinct_git.core.transcript import ToolCall, Transcript
-from instinct_git.core.triggers import judgement, own_words
+from instinct_git.core.triggers import judgement, said
 
 MAX_TITLE = 80
-PASTED = 20, 2_000
-"""Lines and characters from which on a prompt is taken to hold pasted text: then nothing in it is the person's."""
 FIRST, LAST = "00", "zz"
 """Begin the codes of what must come first in its day (a person's own title wins over a made one), and of what takes away
 (see `storage.inbox.LAST`)."""
@@ -69,13 +67,6 @@ def names_places(text: str) -> str:
     probe = Evidence("", "note:text", "observed", extra={"title": text})
     value, reason = pool.dimensions_of("note:text", [probe])["transferability"]
     return reason if value < 1 else ""
-
-
-def said(text: str) -> str:
-    """Return a prompt's own words; "" for one that is long enough to hold pasted text."""
-    words = own_words(text).strip()
-    lines, characters = PASTED
-    return "" if words.count("\n") >= lines or len(words) > characters else words
 
 
 # --- sightings and reuses -------------------------------------------------------------------------------------------
