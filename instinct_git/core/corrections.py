@@ -44,13 +44,16 @@ class Stated(NamedTuple):
         return choices.title(self.topic, self.choice)
 
 
-def of_session(transcript: Transcript) -> Iterator[tuple[Prompt, Stated]]:
-    """What a person stated in a session, in order, each with the prompt that says it."""
+def of_session(transcript: Transcript) -> list[tuple[Prompt, Stated]]:
+    """What a person stated in a session and did not take back in it, in order, each with the prompt that says it."""
+    found: list[tuple[Prompt, Stated]] = []
     for prompt in transcript.prompts:
         words = _unwrapped(prompt.text)
         if _TOOL.search(words) or _OTHER.search(words):
-            for one in stated(said(words), _used(transcript, prompt.after)):
-                yield prompt, one
+            told = stated(said(words), _used(transcript, prompt.after))
+            gone = {key for one in told for key in one.refused}
+            found = [pair for pair in found if pair[1].key not in gone] + [(prompt, one) for one in told]
+    return found
 
 
 def refused(transcripts: Iterable[Transcript]) -> frozenset[str]:
@@ -58,8 +61,7 @@ def refused(transcripts: Iterable[Transcript]) -> frozenset[str]:
     gone: set[str] = set()
     for transcript in sorted(transcripts, key=lambda one: (one.day, one.session)):
         for _, one in of_session(transcript):
-            gone -= {one.key}
-            gone |= set(one.refused)
+            gone = (gone - {one.key}) | set(one.refused)
     return frozenset(gone)
 
 

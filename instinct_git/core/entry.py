@@ -95,7 +95,7 @@ def _ids(learned: Learned) -> list[str]:
     return ids
 
 
-def _once(spot: Occurrence, key: str, kind: str, at: str) -> Evidence:
+def once(spot: Occurrence, key: str, kind: str, at: str) -> Evidence:
     """Return the one piece of evidence of a kind that a session gives about a key."""
     nonce = code(spot.agent, spot.session, key, kind)
     nonce = LAST + nonce[len(LAST) :] if kind == "denied" else nonce
@@ -126,7 +126,7 @@ def worked(
             told = where not in reused and suggested(key, spot.day)
             if told and _ends_in_passing_check(by_session[where], spot.calls):
                 reused[where] = spot
-                done = _once(spot, key, "succeeded", at)
+                done = once(spot, key, "succeeded", at)
                 again = f"{spot.day}-{code(seen, 'reused')}.1"
                 evidence += [done, done._replace(id=again, k="retract", extra={"to": seen})]
         others = tuple(spot for spot in learned.occurrences if spot not in reused.values())
@@ -171,7 +171,7 @@ def verdicts(transcripts: Iterable[Transcript], found: Iterable[Learned], known:
             before = prompt.after
             if verdict and turn:
                 *_, key, spot = max(turn, key=lambda one: one[:3])
-                one = _once(spot, key, verdict, at)
+                one = once(spot, key, verdict, at)
                 evidence.setdefault(one.id[9:], one)
     return list(evidence.values())
 

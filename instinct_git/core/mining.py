@@ -25,6 +25,7 @@ from dataclasses import dataclass
 
 from instinct_git.core import combos
 from instinct_git.core.actions import CHANGES, CHECKS, LOOKS
+from instinct_git.core.corrections import refused
 from instinct_git.core.fixes import fixes
 from instinct_git.core.preferences import preferences
 from instinct_git.core.telling import sequence_title
@@ -53,7 +54,7 @@ def mine(transcripts: Sequence[Transcript], *, min_support: int = 2) -> list[Lea
     """
     threads = all_threads(transcripts)
     sequences = _sequences(threads, max(1, min_support))
-    return sequences + fixes(threads, sequences) + preferences(threads) + _combos(threads)
+    return sequences + fixes(threads, sequences) + preferences(threads, refused(transcripts)) + _combos(threads)
 
 
 # --- sequences ------------------------------------------------------------------------------------------------------
