@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from instinct_git.core import candidates as pool
 from instinct_git.core.actions import CHECKS, LOOKS, name_of
+from instinct_git.core.dimensions import places_named
 from instinct_git.core.evidence import NONCE_CHARS, canonical
 from instinct_git.core.keys import MAX_KEY_BYTES, category_of, normalise_key, split_key
 from instinct_git.core.model import ACTIVE, NOTHING, Evidence
@@ -64,9 +65,8 @@ def short(text: str) -> str:
 
 def names_places(text: str) -> str:
     """Return what keeps a text from being published unasked (law 12): "it names a host"; "" for nothing."""
-    probe = Evidence("", "note:text", "observed", extra={"title": text})
-    value, reason = pool.dimensions_of("note:text", [probe])["transferability"]
-    return reason if value < 1 else ""
+    found = places_named(text)
+    return f"it names {' and '.join(found)}" if found else ""
 
 
 # --- sightings and reuses -------------------------------------------------------------------------------------------
