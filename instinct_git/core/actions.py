@@ -65,7 +65,7 @@ edit         Edit, MultiEdit, NotebookEdit, edit_file, edit, multiedit, replace,
 write        Write, write, write_file, create_file, create, str_replace_editor create, file_editor create,
              str_replace_based_edit_tool create, touch, tee, write_to_file, set-content, out-file, new-item
 read         Read, read, NotebookRead, read_file, read_many_files, view, view_image, open, open_file, goto, goto_line, scroll_up,
-             scroll_down, filemap, str_replace_editor view, file_editor view, str_replace_based_edit_tool view,
+             scroll_down, set_cursors, filemap, str_replace_editor view, file_editor view, str_replace_based_edit_tool view,
              show_file, cat, bat, head, tail, less, more, sed, awk, jq, yq, nl, get-content, gc
 search       Grep, Glob, LS, grep_search, file_search, grep, egrep, fgrep, rg, ag, ack, fd, find, git grep, glob,
              search_file_content, ToolSearch, list_directory, list_dir, list, search_dir, search_file, find_file,

@@ -33,7 +33,7 @@ from instinct_git.core.threads import Learned, Spot, Step, Thread, all_threads, 
 from instinct_git.core.transcript import Transcript
 
 PER_SESSION = 12  # sequences told about one session, at most
-LONGEST = 5  # steps in a sequence, at most
+LONGEST = 6  # steps in a sequence, at most
 LONGEST_TURN = 8  # steps in a sequence that a person asks to remember, at most
 
 
