@@ -147,7 +147,7 @@ _SCRIPT_ACTIONS = dict(read_table(_SCRIPTS))
 _VERBS = split_words("""
 add apply archive audit backup bisect cancel cherry-pick claim clean clear clone close comment convert copy create
 deploy destroy diff download edit enable disable exec export fetch generate get import info init inspect list load
-login logs merge migrate move mv open publish pull push query ready rebase release reload remove rename render reopen
+login logs merge migrate move mv open plan publish pull push query ready rebase release reload remove rename render reopen
 reset restart restore revert rm rollback run save scale scan search seed send serve set show start stash status stop
 submit sync tag update upgrade upload validate verify view watch
 """)
