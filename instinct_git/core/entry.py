@@ -16,18 +16,18 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from instinct_git.core import candidates as pool
-from instinct_git.core.actions import CHECKS, LOOKS, action_of, failed
+from instinct_git.core.actions import CHECKS, LOOKS, name_of
+from instinct_git.core.dimensions import places_named
 from instinct_git.core.evidence import NONCE_CHARS, canonical
 from instinct_git.core.keys import MAX_KEY_BYTES, category_of, normalise_key, split_key
-from instinct_git.core.mining import Learned, Occurrence
 from instinct_git.core.model import ACTIVE, NOTHING, Evidence
+from instinct_git.core.outcomes import failed
 from instinct_git.core.pattern import PatternFile
+from instinct_git.core.threads import Learned, Occurrence
 from instinct_git.core.transcript import ToolCall, Transcript
-from instinct_git.core.triggers import judgement, own_words
+from instinct_git.core.triggers import judgement, said
 
 MAX_TITLE = 80
-PASTED = 20, 2_000
-"""Lines and characters from which on a prompt is taken to hold pasted text: then nothing in it is the person's."""
 FIRST, LAST = "00", "zz"
 """Begin the codes of what must come first in its day (a person's own title wins over a made one), and of what takes away
 (see `storage.inbox.LAST`)."""
@@ -65,16 +65,8 @@ def short(text: str) -> str:
 
 def names_places(text: str) -> str:
     """Return what keeps a text from being published unasked (law 12): "it names a host"; "" for nothing."""
-    probe = Evidence("", "note:text", "observed", extra={"title": text})
-    value, reason = pool.dimensions_of("note:text", [probe])["transferability"]
-    return reason if value < 1 else ""
-
-
-def said(text: str) -> str:
-    """Return a prompt's own words; "" for one that is long enough to hold pasted text."""
-    words = own_words(text).strip()
-    lines, characters = PASTED
-    return "" if words.count("\n") >= lines or len(words) > characters else words
+    found = places_named(text)
+    return f"it names {' and '.join(found)}" if found else ""
 
 
 # --- sightings and reuses -------------------------------------------------------------------------------------------
@@ -103,7 +95,7 @@ def _ids(learned: Learned) -> list[str]:
     return ids
 
 
-def _once(spot: Occurrence, key: str, kind: str, at: str) -> Evidence:
+def once(spot: Occurrence, key: str, kind: str, at: str) -> Evidence:
     """Return the one piece of evidence of a kind that a session gives about a key."""
     nonce = code(spot.agent, spot.session, key, kind)
     nonce = LAST + nonce[len(LAST) :] if kind == "denied" else nonce
@@ -134,7 +126,7 @@ def worked(
             told = where not in reused and suggested(key, spot.day)
             if told and _ends_in_passing_check(by_session[where], spot.calls):
                 reused[where] = spot
-                done = _once(spot, key, "succeeded", at)
+                done = once(spot, key, "succeeded", at)
                 again = f"{spot.day}-{code(seen, 'reused')}.1"
                 evidence += [done, done._replace(id=again, k="retract", extra={"to": seen})]
         others = tuple(spot for spot in learned.occurrences if spot not in reused.values())
@@ -148,7 +140,7 @@ def _ends_in_passing_check(transcript: Transcript, calls: Sequence[int]) -> bool
     following = (one for one in transcript.calls[last.number :] if one.thread == last.thread)
     checks: list[tuple[str, ToolCall]] = []
     for call in (last, *following):
-        action = action_of(call.tool, call.input)
+        action = name_of(call)
         if action in CHECKS and (not checks or action == checks[0][0]):
             checks.append((action, call))
         elif action not in LOOKS and (checks or call is not last):
@@ -179,7 +171,7 @@ def verdicts(transcripts: Iterable[Transcript], found: Iterable[Learned], known:
             before = prompt.after
             if verdict and turn:
                 *_, key, spot = max(turn, key=lambda one: one[:3])
-                one = _once(spot, key, verdict, at)
+                one = once(spot, key, verdict, at)
                 evidence.setdefault(one.id[9:], one)
     return list(evidence.values())
 

@@ -132,15 +132,15 @@ def config(
     as_json: Json = False,
 ) -> int:
     """Show all settings, one setting, or set one."""
-    from instinct_git.storage.config import SETTINGS, shown
+    from instinct_git.storage.config import SETTINGS, setting_of, shown
 
     memory = Memory()
     if name is not None and value is not None:
         memory.configure(name, value, user=user)
     found = memory.config()
-    if name is not None and name not in found.values:
+    if name is not None and setting_of(name) is None:
         memory.configure(name, value or "", user=user)  # raises the error that names near settings
-    rows = [one for one in SETTINGS if name in (None, one.name)]
+    rows = [one for one in SETTINGS if name is None or one is setting_of(name)]
     if as_json:
         print(render.json_text({one.name: found[one.name] for one in rows}))
         return 0

@@ -9,6 +9,7 @@ from instinct_git.core.report import waiting_words
 from instinct_git.errors import InstinctError
 from instinct_git.operations.workspace import Workspace
 from instinct_git.storage import inbox, store
+from instinct_git.storage.config import shown
 
 FINE, NOTICE, PROBLEM = "ok", "notice", "problem"
 
@@ -58,7 +59,9 @@ def _config(space: Workspace) -> Iterator[Diagnosis]:
     except InstinctError as problem:
         yield Diagnosis("config", PROBLEM, problem.message, problem.hint)
         return
-    changed = ", ".join(f"{name} = {settings[name]}" for name in settings.set_in if name != "version") or "defaults"
+    changed = (
+        ", ".join(f"{name} = {shown(settings[name])}" for name in settings.set_in if name != "version") or "defaults"
+    )
     yield Diagnosis("config", FINE, changed)
 
 

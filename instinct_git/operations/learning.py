@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -11,19 +11,20 @@ from typing import NamedTuple
 from instinct_git.bridges.secrets import find_secrets
 from instinct_git.core import asking, entry, mining
 from instinct_git.core import candidates as pool
+from instinct_git.core.actions import named
 from instinct_git.core.asking import Request
 from instinct_git.core.confidence import fold_one
 from instinct_git.core.consolidate import Book
 from instinct_git.core.entry import code, session_code
 from instinct_git.core.evidence import day_of
 from instinct_git.core.keys import normalise_key
-from instinct_git.core.mining import Learned
 from instinct_git.core.model import ACTIVE, Evidence, Policy
 from instinct_git.core.summaries import LeftOut
+from instinct_git.core.threads import Learned
 from instinct_git.core.transcript import Transcript
 from instinct_git.errors import InstinctError
 from instinct_git.operations import scanning
-from instinct_git.operations.awaiting import keep
+from instinct_git.operations.awaiting import keep, let_go
 from instinct_git.operations.entering import Entered, Held, enter
 from instinct_git.operations.workspace import Workspace
 
@@ -116,13 +117,15 @@ def learn(
         if not path.exists():
             raise InstinctError(f"{path} does not exist", "name transcript files or folders of them")
     transcripts = [one for one in read_transcripts(paths, progress) if wanted is None or wanted(one)]
+    transcripts = named(transcripts, space.config()["actions"])
     book, _ = space.read()
     at, known = space.now().strftime("%Y-%m-%dT%H:%M:%SZ"), _Known(book, space.config().policy)
     found, unfit = _publishable(_found(transcripts, known))
     requests = _requests(transcripts, found)
     reused, rest = entry.worked(transcripts, found, known.suggested, at)
     seen = [one for learned in rest for one in entry.observations(learned, at)]
-    feedback = reused + entry.verdicts(transcripts, found, known.at_all, at)
+    back = asking.taken_back(transcripts, known.at_all, at)
+    feedback = reused + entry.verdicts(transcripts, found, known.at_all, at) + back
     if space.config()["share_notes"]:
         feedback += [one for one in asking.called_for(transcripts, found, rest, at) if not find_secrets(str(one.extra))]
     told = scanning.reports(space, book, transcripts, at)
@@ -130,11 +133,13 @@ def learn(
     asked, explicit = _explicit(book, requests, fresh, space, at)
     done = enter(space, book, [*fresh, *explicit], dry_run=dry_run)
     if not dry_run:
+        for gone in (one for one in back if one in fresh):
+            let_go(space, book.stands_for.get(gone.p, gone.p))
         for one in asked:
             if one.new:
                 keep(space, book.stands_for.get(one.key, one.key), _title(explicit, one.key))
     new = Counter(one.p for one in fresh if one.k in SEEN)
-    patterns = tuple(_pattern(one, new[normalise_key(one.key)]) for one in found)
+    patterns = (*(_pattern(one, new[normalise_key(one.key)]) for one in found), *_stated(requests, asked, found))
     return LearnResult(
         patterns, len(transcripts), sum(len(one.calls) for one in transcripts), _skipped(transcripts) | unfit,
         new.total(), dry_run, done.entered, done.held, done.waiting,
@@ -261,6 +266,18 @@ def _title(evidence: Iterable[Evidence], key: str) -> str:
 def _pattern(learned: Learned, new: int) -> LearnedPattern:
     spots = tuple(one.calls for one in learned.occurrences)
     return LearnedPattern(learned.key, learned.title, learned.support, learned.sessions, spots, new)
+
+
+def _stated(requests: Sequence[Request], asked: Iterable[Asked], found: Iterable[Learned]) -> Iterator[LearnedPattern]:
+    """The preferences that people stated and no habit shows, each once; `at` is the call before they spoke."""
+    told = [one for one in requests if one.after is not None and one.key not in {known.key for known in found}]
+    fresh = Counter(one.key for one in asked if one.new)
+    for key in dict.fromkeys(one.key for one in told):
+        same = [one for one in told if one.key == key]
+        at = tuple((max(1, one.after or 0),) for one in same)
+        yield LearnedPattern(
+            key, same[0].title, len(same), len({(one.agent, one.session) for one in same}), at, fresh[key]
+        )
 
 
 def _skipped(transcripts: Iterable[Transcript]) -> dict[str, int]:

@@ -9,7 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from instinct_git.core.mining import PER_SESSION, WITHIN, Learned, mine
+from instinct_git.core.actions import named
+from instinct_git.core.fixes import WITHIN
+from instinct_git.core.mining import PER_SESSION, mine
+from instinct_git.core.threads import Learned
 from instinct_git.core.transcript import ToolCall, Transcript
 
 # One word per call: what the call is, "!" for a failure, "@x" for the thread.
@@ -255,7 +258,7 @@ def test_extra_actions_name_further_tools() -> None:
         for n, line in enumerate(["frob --go", "git push", "pytest", "frob --go", "git push"], 1)
     )
     one = Transcript("codex", "s", "20260301", "", calls, {})
-    learned = mine([one, one], extra_actions={"frob": "deploy"})
+    learned = mine(named([one, one], {"frob": "deploy"}))
     assert "seq:deploy->push->test" in [each.key for each in learned]
 
 
