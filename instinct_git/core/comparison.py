@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from instinct_git.core.audit import ERROR, NOTICE, WARNING
-from instinct_git.core.confidence import fold_one
+from instinct_git.core.confidence import fold_one, level_of
 from instinct_git.core.consolidate import Book, removed_by_person
 from instinct_git.core.lineage import many
 from instinct_git.core.model import LEVELS, Evidence, Policy, Tally
@@ -96,7 +96,7 @@ def _pattern(old: PatternFile | None, new: PatternFile, after: Book, tally: Tall
             message = f"{new.key}: counted rose from {counted} to {new.counted}, the evidence gives {most}"
             message += f": {new.counted - most} without evidence"
             yield Finding("counted-without-evidence", new.path, message, line=_line(new, "counted"))
-    due = policy.level(new.confidence)
+    due = level_of(new.confidence, new.offset, after.groups.get(new.key, ()), policy)
     if new.level in LEVELS and new.level != (old.level if old else "") and LEVELS.index(new.level) > LEVELS.index(due):
         message = f"{new.key}: level is set to {new.level}, confidence {new.confidence} is {due}"
         yield Finding("level-without-evidence", new.path, message, line=_line(new, "level"))

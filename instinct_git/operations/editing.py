@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from instinct_git.core.confidence import level_of
 from instinct_git.core.consolidate import Book, removed_by_person
 from instinct_git.core.document import MachineLines, new_text, with_field
 from instinct_git.core.keys import category_of, normalise_key, split_key
@@ -51,7 +52,7 @@ def _restored(space: Workspace, book: Book, key: str) -> tuple[str, str]:
         category,
         tally.total,
         tally.total,
-        policy.level(tally.total),
+        level_of(tally.total, 0, book.groups.get(key, ()), policy),
         tally.first_seen,
         tally.last_seen,
         tally.sources,
