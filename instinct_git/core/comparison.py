@@ -12,6 +12,7 @@ from typing import Any
 from instinct_git.core.audit import ERROR, NOTICE, WARNING
 from instinct_git.core.confidence import fold_one, level_of
 from instinct_git.core.consolidate import Book, removed_by_person
+from instinct_git.core.evidence import other_session_alone
 from instinct_git.core.lineage import many
 from instinct_git.core.model import LEVELS, Evidence, Policy, Tally
 from instinct_git.core.pattern import Finding, PatternFile
@@ -51,9 +52,12 @@ def _evidence(before: Book, after: Book) -> Iterator[Finding]:
         yield Finding("evidence-lost", path, f"{many(gone)} stood in the base and vanished")
     old, new = before.everything.by_id, after.everything.by_id
     other = sorted(one for one in before.tree_ids & after.tree_ids if not same(old[one], new[one]))
-    if other:
-        path = _container_of(after, other[0])
-        yield Finding("evidence-rewritten", path, f"{many(other)} says something else than in the base")
+    copied = [one for one in other if other_session_alone(old[one], new[one])]
+    for ids, severity in ((sorted({*other} - {*copied}), ERROR), (copied, WARNING)):
+        if ids:
+            message = f"{many(ids)} says something else than in the base"
+            message += " (another session: a copy of it was learned)" if severity == WARNING else ""
+            yield Finding("evidence-rewritten", _container_of(after, ids[0]), message, severity)
 
 
 def _container_of(book: Book, evidence_id: str) -> str:

@@ -21,6 +21,7 @@ from instinct_git.core.evidence import NONCE_CHARS, canonical
 from instinct_git.core.keys import MAX_KEY_BYTES, category_of, normalise_key, split_key
 from instinct_git.core.mining import Learned, Occurrence
 from instinct_git.core.model import ACTIVE, NOTHING, Evidence
+from instinct_git.core.noted_steps import is_known_step
 from instinct_git.core.pattern import PatternFile
 from instinct_git.core.transcript import ToolCall, Transcript
 from instinct_git.core.triggers import judgement, own_words
@@ -253,11 +254,12 @@ def wanted(
 ) -> list[Wanted]:
     """Return what qualifies (DESIGN section 5: scanned, seen twice or more, more than 3 external steps) and is no
     candidate yet, what proved most first: sessions, then first score, then sightings; a sequence that mostly repeats
-    transitions of better ones (or of candidates) comes after all others. `silent` keys never enter."""
+    transitions of better ones (or of candidates) comes after all others. `silent` keys never enter, and neither does
+    what is a single step that everybody knows: it says nothing."""
     found = []
     for key, members in groups.items():
         file = files.get(key)
-        if key in pooled or key in silent or (file is not None and file.status != ACTIVE):
+        if key in pooled or key in silent or is_known_step(key) or (file is not None and file.status != ACTIVE):
             continue
         scanned = any(one.k == "observed" and one.extra.get("x") == pool.SWARM for one in members)
         if not scanned and not pool.implicit(key, members):

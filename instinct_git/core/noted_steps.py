@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import groupby
 from typing import NamedTuple
 
 from instinct_git.core.actions import ACTIONS
@@ -36,6 +37,9 @@ class Order(NamedTuple):
     """When it was written, in ns since 1970, between observations of one second."""
 
 
+_UNKNOWN = Order("", 0)
+
+
 def step_of(key: str) -> str:
     """Return the action that a key names; "" for a pattern, and for what could be no step of a sequence.
 
@@ -47,6 +51,11 @@ def step_of(key: str) -> str:
         return key
     name = ACTIONS.get(key) or re.sub(r"\s+", "-", key.lower())
     return name if _STEP.fullmatch(name) else ""
+
+
+def is_known_step(key: str) -> bool:
+    """True for a key that is nothing but an action, tool or command that everybody has: `test`, `pytest`, `git commit`."""
+    return split_key(key)[0] == OTHER and (key in _TOOLS or key in ACTIONS)
 
 
 def sessions_of(
@@ -84,18 +93,27 @@ def _useless(one: Evidence, key: str, wanted: Callable[[str], bool]) -> str:
 
 
 def _session(by: str, session: str, members: Iterable[tuple[Evidence, str]], orders: Mapping[str, Order]) -> Transcript:
-    placed = sorted((_place(one.id, orders), one, step) for one, step in members)
+    steps = {one.id: step for one, step in members}
     calls = [
-        ToolCall(number, one.id, _TOOLS.get(step, step), {}, "", None, thread, day_of(one.id), step)
-        for number, ((thread, *_), one, step) in enumerate(placed, 1)
+        ToolCall(number, one, _TOOLS.get(steps[one], steps[one]), {}, "", None, thread, day_of(one), steps[one])
+        for number, (thread, one) in enumerate(_threads(steps, orders), 1)
     ]
     return Transcript(by, session, min(call.day for call in calls), "", tuple(calls), {})
 
 
-def _place(evidence_id: str, orders: Mapping[str, Order]) -> tuple[str, str, int, str, int]:
-    """Return (thread, time, moment, container, line)."""
+def _threads(ids: Iterable[str], orders: Mapping[str, Order]) -> Iterator[tuple[str, str]]:
+    """Yield (thread, id of an observation) in order. What two writes of one moment tell has an order within each alone:
+    it parts what came before from what comes after."""
+    part = 0
+    placed = sorted(ids, key=lambda one: (orders.get(one, _UNKNOWN), _place(one)))
+    for order, found in groupby(placed, lambda one: orders.get(one, _UNKNOWN)):
+        together = list(found)
+        apart = order == _UNKNOWN or len({_place(one)[0] for one in together}) > 1
+        part += apart
+        yield from ((_place(one)[0] if apart else f"{part}", one) for one in together)
+
+
+def _place(evidence_id: str) -> tuple[str, int]:
+    """Return (container, line)."""
     stem, _, line = evidence_id.rpartition(".")
-    order = orders.get(evidence_id)
-    if order is None:
-        return stem, "", 0, stem, int(line)
-    return "", order.at, order.moment, stem, int(line)
+    return stem, int(line)
