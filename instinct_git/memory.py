@@ -7,7 +7,7 @@ through `now`. Imports happen inside the verbs, so that observing pays for nothi
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -158,6 +158,23 @@ class Memory:
         if named:
             return learn_named(self._space, named, choice, dry_run=dry_run, progress=progress)
         return learn_here(self._space, self._folder, choice, dry_run=dry_run, progress=progress)
+
+    def watch(self, paths: Iterable[str | os.PathLike[str]] = (), *, agent: str = "auto", since: str = "",
+              all: bool = False, interval: float = 10.0, wait: Callable[[float], object]) -> Iterator[LearnResult]:  # fmt: skip
+        """Learn as `learn` does, then look every `interval` seconds for what is new and learn that; yields the result of
+        every round that learned something. `wait` waits so many seconds (`time.sleep`) and ends it by returning False."""
+        from instinct_git.operations.gathering import Choice
+        from instinct_git.operations.watching import watch
+
+        named = [Path(path) for path in paths]
+        return watch(self._space, self._folder, named, Choice(agent, since, all), wait=wait, interval=interval)
+
+    def learn_observed(self, *, agent: str = "auto", since: str = "", dry_run: bool = False) -> LearnResult:
+        """Learn from the order of what was observed in each session, for agents whose transcripts cannot be read."""
+        from instinct_git.operations.gathering import Choice
+        from instinct_git.operations.recollecting import learn_observed
+
+        return learn_observed(self._space, Choice(agent, since), dry_run=dry_run)
 
     def scan(self, paths: Iterable[str | os.PathLike[str]], *, dry_run: bool = False,
              progress: Callable[[int, int], None] | None = None) -> ScanResult:  # fmt: skip

@@ -8,7 +8,7 @@ from datetime import date, timedelta
 from typing import Any
 
 from instinct_git.core.batch import FADED_WORDS, Batch, Change, Moved
-from instinct_git.core.confidence import fold_one, group, representatives, retracted
+from instinct_git.core.confidence import fold_one, group, level_of, representatives, retracted
 from instinct_git.core.document import (
     MachineLines,
     fill_empty,
@@ -346,7 +346,7 @@ class Fold:
             text = fill_empty(
                 text, title=new.title, description=new.description, metadata=new.metadata, path=pattern.path
             )
-        level = self.policy.level(confidence)
+        level = machine.level
         if text != pattern.text:
             self.changes.append(Change(pattern.path, text.encode("utf-8"), "machine lines"))
         if confidence != pattern.confidence or level != pattern.level:
@@ -357,7 +357,7 @@ class Fold:
     ) -> MachineLines:
         # Law 5: where there is evidence the lines are its alone; without any they are whoever wrote the file by hand's.
         told = pattern if pattern is not None and not tally.evidence else tally
-        level = self.policy.level(confidence)
+        level = level_of(confidence, confidence - tally.total, self.book.groups.get(key, ()), self.policy)
         return MachineLines(
             key, category, confidence, tally.total, level, told.first_seen, told.last_seen, told.sources
         )  # fmt: skip

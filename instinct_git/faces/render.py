@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from instinct_git.core.candidates import Candidate
     from instinct_git.core.pattern import Finding
-    from instinct_git.core.report import Explanation, Stats
+    from instinct_git.core.report import Calls, Explanation, Stats
     from instinct_git.operations.batches import BatchResult
     from instinct_git.operations.diagnosing import Diagnosis
     from instinct_git.operations.reading import Pattern
@@ -197,12 +197,23 @@ def explain_lines(one: Explanation) -> list[str]:
         session = f"session {line.session}" if line.session else ""
         number = f"= {line.confidence}"
         rows.append((line.day, line.id, line.kind, line.source or "-", session, delta, number, line.where, clean(told)))
-    lines += ["  " + row for row in table(rows)]
+    for line, row in zip(one.lines, table(rows), strict=True):
+        lines.append("  " + row)
+        if line.calls is not None:
+            lines.append(f"      {_calls(line.calls)}")
     if one.offset:
         lines.append(f"  {one.offset:+d} by hand in the file")
     lines += [f"  retracted: {evidence_id}" for evidence_id in one.retracted]
     lines.append(f"# {one.missing}")
     return lines + [f"# {notice}" for notice in one.notices]
+
+
+def _calls(one: Calls) -> str:
+    """Say which calls stand behind a piece of evidence."""
+    what = "call" if one.path else "observation"
+    steps = ", ".join(f"{number} {action}" for number, action in zip(one.numbers, one.actions, strict=False))
+    where = f"session {one.session}" + (f" ({one.path})" if one.path else "")
+    return clean(f"{what}{'' if len(one.numbers) == 1 else 's'} {steps} of {where}")
 
 
 def stats_lines(one: Stats) -> list[str]:

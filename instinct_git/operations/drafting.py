@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from instinct_git.core import kinds, memory_file, proposal
 from instinct_git.core.candidates import Candidate, fold_candidate, summary
-from instinct_git.core.confidence import fold_one, group
+from instinct_git.core.confidence import fold_one, group, level_of
 from instinct_git.core.consolidate import Book, Snapshot
 from instinct_git.core.document import SEPARATOR, MachineLines, new_text, parse, with_field, with_machine_lines
 from instinct_git.core.evidence import LEDGER, OBSERVATIONS, dump_ledger, nonce
@@ -208,7 +208,8 @@ class Drafting:
         tally = fold_one(members, self.policy)
         confidence = origin.offset + tally.total
         return MachineLines(
-            work.key, origin.category, confidence, tally.total, self.policy.level(confidence),
+            work.key, origin.category, confidence, tally.total,
+            level_of(confidence, origin.offset, members, self.policy),
             tally.first_seen or origin.first_seen, tally.last_seen or origin.last_seen, tally.sources or origin.sources,
             summary(fold_candidate(members, key=work.key, text=body)),
         )  # fmt: skip

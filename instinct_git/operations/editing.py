@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from instinct_git.core.audit import committed
 from instinct_git.core.caps import restored, taken_back
-from instinct_git.core.confidence import fold_one
+from instinct_git.core.confidence import fold_one, level_of
 from instinct_git.core.consolidate import Book, removed_by_person
 from instinct_git.core.document import MachineLines, new_text, with_field
 from instinct_git.core.keys import category_of, normalise_key, split_key
@@ -66,7 +66,7 @@ def _restored(space: Workspace, book: Book, key: str) -> tuple[str, str]:
         category,
         total,
         total,
-        policy.level(total),
+        level_of(total, 0, book.groups.get(key, ()), policy),
         tally.first_seen,
         tally.last_seen,
         tally.sources,

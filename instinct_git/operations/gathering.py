@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from instinct_git.bridges import places
 from instinct_git.bridges.agents.table import Surroundings
@@ -48,7 +49,9 @@ class Choice:
 
 
 @dataclass(slots=True)
-class _Found:
+class Found:
+    """The transcripts of a project, in files."""
+
     new: dict[str, Stamp] = field(default_factory=dict)
     known: dict[str, Stamp] = field(default_factory=dict)
     """Learned before, and not changed since."""
@@ -74,6 +77,9 @@ def learn_named(
         raise InstinctError(
             "`--since` and `--all` choose among the transcripts of this project", "leave the paths out, or the options"
         )
+    for path in paths:
+        if not path.exists():
+            raise InstinctError(f"{path} does not exist", "name transcript files or folders of them")
     wanted = None if choice.agent == places.ANY else lambda one: one.agent == choice.agent
     return learn(space, paths, dry_run=dry_run, progress=progress, wanted=wanted)
 
@@ -87,6 +93,19 @@ def learn_here(
     space: Workspace, folder: Path, choice: Choice, *, dry_run: bool = False, progress: Progress | None = None
 ) -> LearnResult:
     """Learn from the transcripts of the project around `folder`; `dry_run` writes nothing at all."""
+    return learn_gathered(space, gather(space, folder, choice), dry_run=dry_run, progress=progress)
+
+
+class Gathering(NamedTuple):
+    """What there is to learn from."""
+
+    project: Project
+    found: Found
+    looked: tuple[places.Place, ...]
+
+
+def gather(space: Workspace, folder: Path, choice: Choice, told: Teller | None = None) -> Gathering:
+    """Look for the transcripts of the project around `folder`; reads their beginnings, writes nothing."""
     _refuse_unknown(choice.agent)
     project = learned.project(space.place, folder)
     if project is None:
@@ -94,23 +113,37 @@ def learn_here(
             "there is no project here whose transcripts could be meant",
             "name them: `instinct learn PATH`; or run this in a repository",
         )
+    told = told or Teller()
     earliest, pointers = choice.earliest(), learned.spooled(project.spool)
-    project = _with_gone(project, pointers)
-    here = Surroundings(None, Path.home(), os.environ)
-    looked = [one for one in places.places(here, project.roots) if choice.agent in (places.ANY, one.agent)]
+    project = _with_gone(project, pointers, told)
+    looked = looked_at(project, choice)
     if not looked:
         raise InstinctError(
             f"{choice.agent} has no place of its own for transcripts", "name them: `instinct learn PATH`"
         )
-    before = learned.known(space.place)
-    search = _Search(project, choice, earliest, before)
+    search = _Search(project, choice, earliest, learned.known(space.place), told)
     for place in looked:
         for path in place.files():
             search.add(str(path))
     for pointer in pointers:
         search.follow(pointer)
-    found = search.found
-    done = learn(space, found.to_read(), dry_run=dry_run, progress=progress, wanted=lambda one: _wanted(one, project))
+    return Gathering(project, search.found, looked)
+
+
+def looked_at(project: Project, choice: Choice) -> tuple[places.Place, ...]:
+    """Return the agents' places that are meant."""
+    here = Surroundings(None, Path.home(), os.environ)
+    return tuple(one for one in places.places(here, project.roots) if choice.agent in (places.ANY, one.agent))
+
+
+def learn_gathered(
+    space: Workspace, gathering: Gathering, *, dry_run: bool = False, progress: Progress | None = None
+) -> LearnResult:
+    """Learn what was gathered, then note that it was: what is stopped before counts nothing twice, it is read again."""
+    project, found, looked = gathering
+    done = learn(
+        space, found.to_read(), dry_run=dry_run, progress=progress, wanted=lambda one: _wanted(one, project), found=True
+    )
     if not dry_run:
         learned.keep(space.place, found.new)
         learned.drop(found.used_up)
@@ -128,30 +161,44 @@ def _names(looked: Iterable[places.Place]) -> tuple[str, ...]:
                  for one in looked)  # fmt: skip
 
 
-def _with_gone(project: Project, pointers: Iterable[Pointer]) -> Project:
+def _with_gone(project: Project, pointers: Iterable[Pointer], told: Teller) -> Project:
     """The project with working trees that have been removed since a hook noted a session there: git knows them no more,
     but the hook stood in this clone."""
     gone: list[str] = []
     for path in dict.fromkeys(one.transcript for one in pointers if one.transcript):
-        told = _told(path, project)
-        folders = [one for one in (told.folders if told else ()) if os.path.isabs(one) and not os.path.lexists(one)]
+        tells = told(path, project)
+        folders = [one for one in (tells.folders if tells else ()) if os.path.isabs(one) and not os.path.lexists(one)]
         gone += [one for one in folders if not project.nearby(one)]
     return project._replace(roots=tuple(dict.fromkeys((*project.roots, *gone))))
 
 
-def _told(path: str, project: Project) -> places.Told | None:
-    try:
-        return places.told(Path(path), project.roots)
-    except OSError:
-        return None  # somebody else's, or gone meanwhile
+class Teller:
+    """Says what a file tells about its sessions, and looks again only when it has changed."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, tuple[Stamp, tuple[str, ...], places.Told | None]] = {}
+
+    def __call__(self, path: str, project: Project) -> places.Told | None:
+        """Return what the file says; None where it is no transcript, somebody else's, or gone meanwhile."""
+        try:
+            now = places.stamp(Path(path))
+            kept = self._kept.get(path)
+            if kept is None or kept[:2] != (now, project.roots):
+                kept = now, project.roots, places.told(Path(path), project.roots)
+                self._kept[path] = kept
+            return kept[2]
+        except (OSError, ValueError):
+            return None
 
 
 class _Search:
     """Tells which files are the project's, and of them which are new."""
 
-    def __init__(self, project: Project, choice: Choice, earliest: int, before: Mapping[str, Stamp]) -> None:
-        self.project, self.choice, self.earliest, self.before = project, choice, earliest, before
-        self.found = _Found()
+    def __init__(
+        self, project: Project, choice: Choice, earliest: int, before: Mapping[str, Stamp], told: Teller
+    ) -> None:
+        self.project, self.choice, self.earliest, self.before, self.told = project, choice, earliest, before, told
+        self.found = Found()
 
     def add(self, path: str) -> None:
         """Take a file in if it is a transcript of the project that is meant."""
@@ -162,7 +209,7 @@ class _Search:
             return
         if now[1] < self.earliest or path in self.found.new or path in self.found.known:
             return
-        told = _told(path, self.project)
+        told = self.told(path, self.project)
         if told is None or self.choice.agent not in (places.ANY, told.agent):
             return
         if any(self.project.holds(folder) for folder in told.folders):
@@ -180,6 +227,6 @@ class _Search:
     def _waits(self, path: str) -> bool:
         """True for a transcript that this run leaves out: by the choice, or because a session in another folder of the
         clone may belong to a memory there."""
-        told = _told(path, self.project)
+        told = self.told(path, self.project)
         holds, nearby = self.project.holds, self.project.nearby
         return told is not None and any(holds(folder) or nearby(folder) for folder in told.folders)

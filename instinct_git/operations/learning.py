@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from instinct_git.bridges.secrets import find_secrets
+from instinct_git.bridges.secrets import find_secrets, rule_of
 from instinct_git.core import asking, entry, mining
 from instinct_git.core import candidates as pool
-from instinct_git.core.actions import named
+from instinct_git.core.actions import name_of, named
 from instinct_git.core.asking import Request
-from instinct_git.core.confidence import fold_one
+from instinct_git.core.confidence import fold_one, level_of
 from instinct_git.core.consolidate import Book
 from instinct_git.core.entry import code, session_code
 from instinct_git.core.evidence import day_of
 from instinct_git.core.keys import normalise_key
-from instinct_git.core.model import ACTIVE, Evidence, Policy
+from instinct_git.core.model import ACTIVE, NOTHING, RAW, Evidence, Policy
+from instinct_git.core.report import Calls
 from instinct_git.core.summaries import LeftOut
 from instinct_git.core.threads import Learned
 from instinct_git.core.transcript import Transcript
-from instinct_git.errors import InstinctError
 from instinct_git.operations import scanning
 from instinct_git.operations.awaiting import keep, let_go
 from instinct_git.operations.entering import Entered, Held, enter
 from instinct_git.operations.workspace import Workspace
+from instinct_git.storage import learned as log
 
 FEEDBACK = ("succeeded", "confirmed", "denied")
 SEEN = ("observed", "succeeded")
@@ -103,27 +104,44 @@ class LearnResult:
     left_out: tuple[LeftOut, ...] = ()
     gathered: Gathered | None = None
     """None where the transcripts were named."""
+    from_evidence: bool = False
+    """Learned from observations: `calls` are those."""
+
+    @property
+    def has_news(self) -> bool:
+        """True when something was learned that was not known."""
+        asked = any(one.new for one in self.asked)
+        return bool(self.new or self.entered or self.reuse or self.reports or asked)
 
 
 def learn(
     space: Workspace, paths: Sequence[Path], *, dry_run: bool = False, progress: Progress | None = None,
-    wanted: Callable[[Transcript], bool] | None = None,
+    wanted: Callable[[Transcript], bool] | None = None, found: bool = False,
 ) -> LearnResult:  # fmt: skip
-    """Read transcripts, mine them, and write what is new: observations, reuses that worked, praise and blame, and the
-    candidates that come of it. `progress` is told (files read, files in all); `wanted` tells which sessions count."""
-    from instinct_git.bridges.transcripts import read_transcripts
+    """Read transcripts, mine them, and write what is new. `progress` is told (files read, files in all); `wanted` tells
+    which sessions count; `found` files were named by nobody, so one that cannot be read is passed over."""
+    from instinct_git.bridges.transcripts import read_all
 
-    for path in paths:
-        if not path.exists():
-            raise InstinctError(f"{path} does not exist", "name transcript files or folders of them")
-    transcripts = [one for one in read_transcripts(paths, progress) if wanted is None or wanted(one)]
-    transcripts = named(transcripts, space.config()["actions"])
+    read = read_all(paths, progress, found=found)
+    chosen = [one for one in read.transcripts if wanted is None or wanted(one)]
+    transcripts = named(chosen, space.config()["actions"])
+    done = learn_from(space, transcripts, dry_run=dry_run, paths=read.paths)
+    return replace(done, skipped={**done.skipped, **read.skipped})
+
+
+def learn_from(
+    space: Workspace, transcripts: Sequence[Transcript], *, dry_run: bool = False,
+    paths: Mapping[tuple[str, str, str], str] | None = None, sessions: Mapping[str, str] = NOTHING,
+) -> LearnResult:  # fmt: skip
+    """Mine sessions and write what is new: observations, reuses that worked, praise and blame, and the candidates that come
+    of it. `paths` tells the file of a call by agent, session and id; `sessions` what stands for a session in evidence,
+    where that is not what `session_code` makes of it."""
     book, _ = space.read()
     at, known = space.now().strftime("%Y-%m-%dT%H:%M:%SZ"), _Known(book, space.config().policy)
     found, unfit = _publishable(_found(transcripts, known))
     requests = _requests(transcripts, found)
     reused, rest = entry.worked(transcripts, found, known.suggested, at)
-    seen = [one for learned in rest for one in entry.observations(learned, at)]
+    seen = [one._replace(s=sessions.get(one.s, one.s)) for pattern in rest for one in entry.observations(pattern, at)]
     back = asking.taken_back(transcripts, known.at_all, at)
     feedback = reused + entry.verdicts(transcripts, found, known.at_all, at) + back
     if space.config()["share_notes"]:
@@ -138,6 +156,8 @@ def learn(
         for one in asked:
             if one.new:
                 keep(space, book.stands_for.get(one.key, one.key), _title(explicit, one.key))
+        ids = book.everything.by_id.keys() | {one.id for one in fresh}
+        log.note_calls(space.place, _calls(found, ids, transcripts, paths or {}))
     new = Counter(one.p for one in fresh if one.k in SEEN)
     patterns = (*(_pattern(one, new[normalise_key(one.key)]) for one in found), *_stated(requests, asked, found))
     return LearnResult(
@@ -146,6 +166,21 @@ def learn(
         tuple(asked),
         tuple(Reuse(one.p, one.k) for one in fresh if one.k in FEEDBACK), told.reports, told.left_out,
     )  # fmt: skip
+
+
+def _calls(
+    found: Iterable[Learned], ids: Container[str], transcripts: Iterable[Transcript],
+    paths: Mapping[tuple[str, str, str], str],
+) -> Iterator[tuple[str, Calls]]:  # fmt: skip
+    """Yield (id of evidence, the calls behind it) for all of `ids` that these sessions tell of."""
+    sessions = {(one.agent, one.session): one.calls for one in transcripts}
+    for pattern in found:
+        for evidence_id, beside, spot in entry.behind(pattern):
+            if evidence_id in ids and beside in ids:
+                calls = [sessions[spot.agent, spot.session][number - 1] for number in spot.calls]
+                names = tuple(map(name_of, calls))
+                path = paths.get((spot.agent, spot.session, calls[0].id), "")
+                yield evidence_id, Calls(spot.agent, spot.session, spot.calls, names, path)
 
 
 class _Known:
@@ -173,9 +208,10 @@ class _Known:
         if (key, day) not in self._kept:
             file = self.book.files.get(key)
             members = [one for one in self.book.groups.get(key, ()) if day_of(one.id) < day]
-            live = fold_one(members, self.policy).total + (file.offset if file and members else 0)
+            offset = file.offset if file and members else 0
+            level = level_of(fold_one(members, self.policy).total + offset, offset, members, self.policy)
             active = file is None or file.status == ACTIVE
-            told = live >= self.policy.mature or any(one.k == "remembered" for one in members)
+            told = level != RAW or any(one.k == "remembered" for one in members)
             self._kept[key, day] = active and told, active and any(one.k == "candidate" for one in members)
         return self._kept[key, day]
 
@@ -219,11 +255,11 @@ def _requests(transcripts: Iterable[Transcript], found: list[Learned]) -> list[R
 def _screened(one: Request) -> Request:
     """Leave out what holds a secret (the rule is named, never the value) and what names a host; the rest is learned."""
     texts = (one.key, one.title, one.text, *one.triggers)
-    secret = next((secret for text in texts for secret in find_secrets(text)), None)
-    if secret is None:
+    rule = next(filter(None, map(rule_of, texts)), "")
+    if not rule:
         places = entry.names_places(one.key)
         return one._replace(key="", why=f"{places}: say it yourself with `instinct remember`") if places else one
-    why = f"it looks like it holds a secret (rule {secret.rule}): leave the value out"
+    why = f"it looks like it holds a secret (rule {rule}): leave the value out"
     return one._replace(key="", phrase="(not shown)", why=why)
 
 
@@ -234,13 +270,15 @@ def _explicit(
     asked: list[Asked] = []
     made: list[Evidence] = []
     for one in requests:
-        phrase = "(not shown)" if find_secrets(one.phrase) else one.phrase
+        phrase = "(not shown)" if rule_of(one.phrase) else one.phrase
         if not one.key:
             asked.append(Asked(phrase, "", one.why, False))
             continue
         key = normalise_key(one.key)
         session = session_code(one.agent, one.session)
-        evidence_id = f"{one.day}-{code(one.agent, one.session, key, 'remembered', one.prompt)}.1"
+        evidence_id = (
+            f"{one.day}-{code(one.agent, entry.session_of(one.session, one.prompt), key, 'remembered', one.prompt)}.1"
+        )
         new = evidence_id not in book.everything and evidence_id not in {other.id for other in made}
         asked.append(Asked(phrase, key, "", new))
         if not new:

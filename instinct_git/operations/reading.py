@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from instinct_git.core import ranking
 from instinct_git.core.keys import CATEGORIES, category_of, describe, normalise_key, pattern_path
-from instinct_git.core.model import FADED, LEVELS, NOTHING, RULE, Tally
+from instinct_git.core.model import FADED, LEVELS, NOTHING, RAW, RULE, Tally
 from instinct_git.core.pattern import PatternFile
 from instinct_git.errors import InstinctError, UnknownPattern
 from instinct_git.operations.workspace import Workspace, near
@@ -188,9 +188,9 @@ def knowing(spaces: Sequence[Workspace], key: str) -> Workspace:
 def explain(space: Workspace, key: str) -> Any:
     """Return every piece of evidence of a pattern in fold order with the running sum, and what is missing."""
     from instinct_git.core import report
-    from instinct_git.core.confidence import fold_one, retracted
+    from instinct_git.core.confidence import Witnesses, fold_one, retracted
     from instinct_git.core.evidence import EvidenceSet
-    from instinct_git.storage import store
+    from instinct_git.storage import learned, store
 
     key = normalise_key(key)
     book, _ = space.read()
@@ -207,13 +207,25 @@ def explain(space: Workspace, key: str) -> Any:
     where = dict.fromkeys(book.tree_ids, "observations") | dict.fromkeys(book.ledger_ids, "ledger")
     live = offset + (steps[-1].total if steps else 0)
     gone = retracted(list(book.everything))
+    lines = report.explain_lines(steps, offset, policy, where, learned.calls(space.place, {one.id for one in members}))
     return report.Explanation(
         stands_for, file.confidence if file else 0, offset, live, file.level if file else LEVELS[0],
-        report.explain_lines(steps, offset, policy, where), report.missing_words(live, policy),
+        lines, report.missing_words(live, policy, alone=not offset and Witnesses(members).alone),
         tuple(sorted(one.id for one in book.everything if one.id in gone and stands_for == book.stands_for.get(one.p, one.p))),
         (*((f"counted as {stands_for} (alias)",) if stands_for != key else ()), *_joined_words(book, stands_for),
-         *_score_words(book, stands_for)),
+         *_score_words(book, stands_for), *_elsewhere(lines)),
     )  # fmt: skip
+
+
+def _elsewhere(lines: Iterable[Any]) -> tuple[str, ...]:
+    """Say of how much that may have been learned from transcripts this clone does not know the calls."""
+    from instinct_git.bridges.places import AGENTS
+
+    unknown = sum(one.calls is None and one.kind in ("observed", "succeeded") and one.session != "" and
+                  one.source in AGENTS for one in lines)  # fmt: skip
+    if not unknown:
+        return ()
+    return (f"the calls behind {unknown} of these are not known here: learned in another clone, or sent to `observe`",)
 
 
 def _joined_words(book: Any, key: str) -> list[str]:
@@ -282,7 +294,8 @@ def export_rules(spaces: Iterable[Workspace]) -> list[Pattern]:
         files, _ = index.patterns(space.place)
         limit = space.config().policy.rule
         for file in files:
-            if file.confidence >= limit and file.status == "active" and file.key not in spoken:
+            alone = file.level == RAW and not file.offset  # as the batch has found: one session stands behind it
+            if file.confidence >= limit and not alone and file.status == "active" and file.key not in spoken:
                 pattern = as_pattern(file, file.confidence, space.place.scope)
                 found[file.key] = pattern._replace(level=RULE)
         spoken |= {file.key for file in files}

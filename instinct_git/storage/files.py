@@ -379,6 +379,21 @@ def replace(path: Path, content: bytes) -> None:
         temporary.unlink(missing_ok=True)
 
 
+def append(path: Path, content: bytes) -> None:
+    """Add lines to a private file in one write, so that processes cannot meet."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
+    handle = os.open(path, flags, 0o600)
+    try:
+        size = os.lseek(handle, 0, os.SEEK_END)
+        if size:
+            os.lseek(handle, size - 1, os.SEEK_SET)
+            if os.read(handle, 1) != b"\n":  # a write that a power cut stopped must not take this one with it
+                content = b"\n" + content
+        os.write(handle, content)
+    finally:
+        os.close(handle)
+
+
 def link(path: Path, said: str) -> None:
     """Make a symbolic link; never overwrites."""
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from instinct_git.storage import breaker_log
+from instinct_git.storage import breaker_log, files
 from instinct_git.storage.files import Place
 
 if TYPE_CHECKING:  # a session's start only writes
@@ -47,7 +47,7 @@ def note(place: Place, keys: Iterable[str], session: str, day: str) -> None:
             if size < 0:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 _forget(path.parent)
-            breaker_log.append(path, line.encode("utf-8", "replace"))
+            files.append(path, line.encode("utf-8", "replace"))
             return
         except OSError:
             continue
