@@ -134,11 +134,14 @@ def waiting_words(inbox: Iterable[Evidence], recorded: Iterable[Evidence], polic
             parts.append(f"{len(waiting)} {what} since {iso_day(min(day_of(one.id) for one in waiting))}")
     if not parts:
         return "", ""
+    return ", ".join(parts), next_step(policy)
+
+
+def next_step(policy: str) -> str:
+    """Say what a person can run to move waiting evidence on, under a memory's `consolidate` setting."""
     if policy == "default-branch":
-        return ", ".join(
-            parts
-        ), "`instinct record` commits it here; `instinct consolidate` on the default branch folds it"
-    return ", ".join(parts), "`instinct consolidate` folds it"
+        return "`instinct record` commits it here; `instinct consolidate` on the default branch folds it"
+    return "`instinct consolidate` folds it"
 
 
 def by_level(confidences: Iterable[tuple[int, str]]) -> dict[str, int]:

@@ -303,8 +303,19 @@ def history(
 
 
 @app.command(rich_help_panel=READ)
-def stats(as_json: Json = False) -> int:
+def stats(
+    session: Annotated[
+        Text, typer.Option("--session", metavar="ID", help="One session in sum: `last`, or an agent's id of it.")
+    ] = None,
+    as_json: Json = False,
+) -> int:
     """Show the memory in numbers, what waits, and what would move it."""
+    if session is not None:
+        from instinct_git.faces.cli_sessions import summary_lines
+
+        found = Memory().session_summary(session)
+        print(render.json_text(found)) if as_json else print_lines(summary_lines(found))
+        return 0
     one = Memory().stats()
     print(render.json_text(one)) if as_json else print_lines(render.stats_lines(one))
     return 0

@@ -15,12 +15,12 @@ from pathlib import Path
 from instinct_git.bridges import places
 from instinct_git.bridges.agents.table import Surroundings
 from instinct_git.bridges.readers import opencode
-from instinct_git.core.transcript import Transcript
+from instinct_git.core.transcript import Prompt, Transcript
 from instinct_git.errors import InstinctError
-from instinct_git.operations.learning import Gathered, LearnResult, Progress, learn
+from instinct_git.operations.learning import HEARD, Gathered, LearnResult, Progress, learn
 from instinct_git.operations.workspace import Workspace
 from instinct_git.storage import learned
-from instinct_git.storage.learned import Pointer, Project, Stamp
+from instinct_git.storage.learned import Heard, Pointer, Project, Stamp
 
 ALONG = 64 * 2**20
 """Bytes of files known before, the latest, that are read along with new ones."""
@@ -110,11 +110,35 @@ def learn_here(
     for pointer in pointers:
         search.follow(pointer)
     found = search.found
-    done = learn(space, found.to_read(), dry_run=dry_run, progress=progress, wanted=lambda one: _wanted(one, project))
+    heard = _heard(project) if choice == Choice() else []
+    done = learn(space, found.to_read(), dry_run=dry_run, progress=progress, wanted=lambda one: _wanted(one, project),
+                 prompts=_prompts(heard, [*found.new, *found.known]))  # fmt: skip
     if not dry_run:
         learned.keep(space.place, found.new)
-        learned.drop(found.used_up)
+        learned.drop([*found.used_up, *heard])
     return replace(done, gathered=Gathered(len(found.new), len(found.known), _names(looked)))
+
+
+def _heard(project: Project) -> list[Heard]:
+    """The prompts that hooks have kept for this project, and those that lead to nothing; what a session in another folder
+    of the clone has asked waits for the memory there."""
+    return [one for one in learned.heard(project.spool) if project.holds(one.cwd) or not project.nearby(one.cwd or "/")]
+
+
+def _prompts(heard: Iterable[Heard], told: Iterable[str]) -> list[Transcript]:
+    """Sessions without calls, for prompts of sessions that no transcript here tells of (a file is named after its own)."""
+    groups: dict[tuple[str, str], list[Heard]] = {}
+    read = list(told)
+    for one in heard:
+        known = os.path.realpath(one.transcript) in read or any(one.session in path for path in read)
+        if one.text and not known:
+            groups.setdefault((one.agent, one.session), []).append(one)
+    return [
+        Transcript(
+            agent, session, rows[0].day, rows[0].cwd, (), {}, tuple(Prompt(HEARD, row.text, 0, row.day) for row in rows)
+        )
+        for (agent, session), rows in groups.items()
+    ]
 
 
 def _wanted(transcript: Transcript, project: Project) -> bool:

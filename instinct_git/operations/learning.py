@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +16,7 @@ from instinct_git.core.confidence import fold_one
 from instinct_git.core.consolidate import Book
 from instinct_git.core.entry import code, session_code
 from instinct_git.core.evidence import day_of
+from instinct_git.core.injection import without_ours
 from instinct_git.core.keys import normalise_key
 from instinct_git.core.mining import Learned
 from instinct_git.core.model import ACTIVE, Evidence, Policy
@@ -27,6 +28,8 @@ from instinct_git.operations.awaiting import keep
 from instinct_git.operations.entering import Entered, Held, enter
 from instinct_git.operations.workspace import Workspace
 
+HEARD = "heard"
+"""Stands for the id of a prompt that a hook has heard."""
 FEEDBACK = ("succeeded", "confirmed", "denied")
 SEEN = ("observed", "succeeded")
 OUTWARD = 4
@@ -106,16 +109,18 @@ class LearnResult:
 
 def learn(
     space: Workspace, paths: Sequence[Path], *, dry_run: bool = False, progress: Progress | None = None,
-    wanted: Callable[[Transcript], bool] | None = None,
+    wanted: Callable[[Transcript], bool] | None = None, prompts: Sequence[Transcript] = (),
 ) -> LearnResult:  # fmt: skip
     """Read transcripts, mine them, and write what is new: observations, reuses that worked, praise and blame, and the
-    candidates that come of it. `progress` is told (files read, files in all); `wanted` tells which sessions count."""
+    candidates that come of it. `progress` is told (files read, files in all); `wanted` tells which sessions count;
+    `prompts` are what hooks have heard of sessions, for those that no transcript tells of."""
     from instinct_git.bridges.transcripts import read_transcripts
 
     for path in paths:
         if not path.exists():
             raise InstinctError(f"{path} does not exist", "name transcript files or folders of them")
-    transcripts = [one for one in read_transcripts(paths, progress) if wanted is None or wanted(one)]
+    transcripts = [own_words(one) for one in read_transcripts(paths, progress) if wanted is None or wanted(one)]
+    transcripts += _unread(prompts, transcripts)
     book, _ = space.read()
     at, known = space.now().strftime("%Y-%m-%dT%H:%M:%SZ"), _Known(book, space.config().policy)
     found, unfit = _publishable(_found(transcripts, known))
@@ -141,6 +146,19 @@ def learn(
         tuple(asked),
         tuple(Reuse(one.p, one.k) for one in fresh if one.k in FEEDBACK), told.reports, told.left_out,
     )  # fmt: skip
+
+
+def own_words(transcript: Transcript) -> Transcript:
+    """The session without what this memory itself has put into prompts, which agents hand on."""
+    prompts = tuple(replace(one, text=without_ours(one.text)) for one in transcript.prompts)
+    reports = tuple(replace(one, text=without_ours(one.text)) for one in transcript.reports)
+    return replace(transcript, prompts=prompts, reports=reports)
+
+
+def _unread(heard: Iterable[Transcript], read: Iterable[Transcript]) -> list[Transcript]:
+    """The sessions that hooks have heard of and no transcript tells."""
+    told = {one.session for one in read}
+    return [one for one in heard if one.session not in told]
 
 
 class _Known:
@@ -236,7 +254,10 @@ def _explicit(
         key = normalise_key(one.key)
         session = session_code(one.agent, one.session)
         evidence_id = f"{one.day}-{code(one.agent, one.session, key, 'remembered', one.prompt)}.1"
-        new = evidence_id not in book.everything and evidence_id not in {other.id for other in made}
+        # A hook heard it, and it was learned from that before this transcript could be read.
+        heard = f"{one.day}-{code(one.agent, one.session, key, 'remembered', HEARD)}.1"
+        new = not any(known in book.everything for known in (evidence_id, heard))
+        new = new and evidence_id not in {other.id for other in made}
         asked.append(Asked(phrase, key, "", new))
         if not new:
             continue

@@ -24,7 +24,7 @@ def _no_number(name: str) -> Any:
     raise ValueError(f"{name} is no JSON")
 
 
-_SCAN: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder(parse_constant=_no_number).scan_once
+_DECODER = json.JSONDecoder(parse_constant=_no_number)
 APPEND = None
 """A step of a path: a new item of a list."""
 Step = str | None
@@ -128,8 +128,8 @@ class _Reader:
         opener = self.text[at : at + 1]
         if opener in _CLOSERS:
             try:
-                found, end = _SCAN(self.text, at)
-            except (StopIteration, ValueError):  # a comment, a trailing comma, or no JSON: a closer look tells which
+                found, end = _DECODER.raw_decode(self.text, at)
+            except ValueError:  # a comment, a trailing comma, or no JSON: a closer look tells which
                 return self._container(at, _CLOSERS[opener])
             return Node(self.text, at, end, found)
         match = (_STRING if opener == '"' else _SCALAR).match(self.text, at)
