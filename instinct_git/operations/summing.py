@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from instinct_git.bridges.places import AGENTS
 from instinct_git.core.consolidate import Book
@@ -27,9 +27,9 @@ def sum_up(space: Workspace, session: str) -> Summary:
     book, _ = space.read()
     known = _known(space.place, session)
     everything = _with_times(space.place, book)
-    codes = frozenset(_codes(space.place, known)) if known else frozenset()
+    codes = frozenset(_codes(space.place, known or Known(session)))
     if known is None:
-        known, codes = _by_evidence(everything, session)
+        known, codes = _by_evidence(everything, session, codes)
     others = {code for one in sessions.latest(space.place) if one != known.session
               for code in _codes(space.place, Known(one))}  # fmt: skip
     mine = of_session(everything, known, codes, others)
@@ -63,21 +63,17 @@ def _codes(place: Place, known: Known) -> Iterable[str]:
         yield session_code(agent, known.session)
 
 
-def _by_evidence(everything: Iterable[Evidence], session: str) -> tuple[Known, frozenset[str]]:
-    """A session that no hook has seen: the one whose evidence came last, or whose evidence carries this code."""
+def _by_evidence(everything: Iterable[Evidence], session: str, codes: Container[str]) -> tuple[Known, frozenset[str]]:
+    """A session that no hook has seen: the one whose evidence came last, or whose evidence carries one of these codes."""
     carrying = [one for one in everything if one.s]
     if session == LAST:
         found = max(carrying, key=lambda one: (one.at, one.id), default=None)
     else:
-        found = next((one for one in carrying if one.s == session or one.s in _given(session)), None)
+        found = next((one for one in carrying if one.s == session or one.s in codes), None)
     if found is None:
         what = "no session is known here" if session == LAST else f"no session {session!r} is known here"
         raise InstinctError(what, "hooks note sessions (`instinct install`); `--session last` takes the last one")
     return Known(found.s, found.by), frozenset({found.s})
-
-
-def _given(session: str) -> frozenset[str]:
-    return frozenset(session_code(agent, session) for agent in AGENTS)
 
 
 def _with_times(place: Place, book: Book) -> list[Evidence]:
