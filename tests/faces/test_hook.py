@@ -36,19 +36,24 @@ def spooled(project: Project) -> list[Path]:
     return sorted((common / "instinct" / "spool").iterdir()) if (common / "instinct" / "spool").is_dir() else []
 
 
-def test_it_loads_the_standard_library_alone(project: Project) -> None:
+ASKING = b'{"session_id": "s1", "prompt": "remember: we release on Fridays"}'
+
+
+@pytest.mark.parametrize(("event", "stdin"), [("PostToolUse", EVENT), ("UserPromptSubmit", ASKING)])
+def test_it_loads_the_standard_library_alone(project: Project, event: str, stdin: bytes) -> None:
     code = (
-        "import sys, json; from instinct_git.faces import hook; hook.main();"
+        f"import sys, json; sys.argv[1:] = ['claude-code', {event!r}]; from instinct_git.faces import hook; hook.main();"
         "print(json.dumps([sorted(n for n in sys.modules if n.startswith('instinct_git')),"
         "sorted(n for n, m in sys.modules.items() if 'site-packages' in (getattr(m, '__file__', '') or ''))]))"
     )
     done = subprocess.run(
-        [sys.executable, "-S", "-c", code], cwd=project.root, input=EVENT, capture_output=True, timeout=60,
+        [sys.executable, "-S", "-c", code], cwd=project.root, input=stdin, capture_output=True, timeout=60,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     ours, foreign = json.loads(done.stdout)
-    assert ours == ["instinct_git", "instinct_git.faces", "instinct_git.faces.hook"]
-    assert foreign == []
+    assert foreign == [] and len(spooled(project)) == 1
+    if stdin == EVENT:
+        assert ours == ["instinct_git", "instinct_git.faces", "instinct_git.faces.hook"]
 
 
 ODD_EVENTS = {
