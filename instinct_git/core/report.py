@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from instinct_git.core.batch import Batch
 from instinct_git.core.evidence import day_of, iso_day
 from instinct_git.core.model import FADED, MATURE, RULE, Evidence, Policy, Step, Tally
+from instinct_git.core.session import next_step
 
 MESSAGE_LINES = 200
 
@@ -135,13 +136,6 @@ def waiting_words(inbox: Iterable[Evidence], recorded: Iterable[Evidence], polic
     if not parts:
         return "", ""
     return ", ".join(parts), next_step(policy)
-
-
-def next_step(policy: str) -> str:
-    """Say what a person can run to move waiting evidence on, under a memory's `consolidate` setting."""
-    if policy == "default-branch":
-        return "`instinct record` commits it here; `instinct consolidate` on the default branch folds it"
-    return "`instinct consolidate` folds it"
 
 
 def by_level(confidences: Iterable[tuple[int, str]]) -> dict[str, int]:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from instinct_git.core.confidence import fold_one
 from instinct_git.core.model import FADED, LEVELS, Evidence, Policy
 from instinct_git.core.pattern import PatternFile
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(NamedTuple):
     """One session, as hooks have seen it. Times are ISO 8601 in UTC, for this machine only."""
 
     session: str
@@ -27,8 +25,14 @@ class Known:
     """What was done when it ended, a line each."""
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+def next_step(policy: str) -> str:
+    """Say what a person can run to move waiting evidence on, under a memory's `consolidate` setting."""
+    if policy == "default-branch":
+        return "`instinct record` commits it here; `instinct consolidate` on the default branch folds it"
+    return "`instinct consolidate` folds it"
+
+
+class Change(NamedTuple):
     """What a session did to one pattern: live confidence and the level it stands for, before and after."""
 
     key: str
@@ -46,8 +50,7 @@ class Change:
         return order.index(self.level_after) > order.index(self.level_before)
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(NamedTuple):
     """A session in sum."""
 
     session: str
@@ -77,6 +80,8 @@ def changes(
     groups: Mapping[str, Sequence[Evidence]], files: Mapping[str, PatternFile], mine: Collection[str], policy: Policy
 ) -> tuple[Change, ...]:
     """Return what the evidence with these ids did to the patterns, the strongest first."""
+    from instinct_git.core.confidence import fold_one  # a session's start, which reads this module too, folds nothing
+
     found = []
     for key, members in groups.items():
         rest = [one for one in members if one.id not in mine]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
-from instinct_git.core.session import Known
+from instinct_git.core.session import Known, next_step
 from instinct_git.operations.workspace import Workspace
 from instinct_git.storage import sessions
 
@@ -22,7 +22,7 @@ def began(space: Workspace, session: str, agent: str, source: str, told: Sequenc
         return False
     at = space.now().strftime("%Y-%m-%dT%H:%M:%SZ")
     known = sessions.read(space.place, session) or Known(session, agent, at)
-    sessions.keep(space.place, replace(known, told=tuple(told), tokens=known.tokens + tokens, ended="", end=()))
+    sessions.keep(space.place, known._replace(told=tuple(told), tokens=known.tokens + tokens, ended="", end=()))
     return True
 
 
@@ -34,7 +34,7 @@ def prompted(space: Workspace, session: str, agent: str, mark: str, told: Sequen
         return False
     at = space.now().strftime("%Y-%m-%dT%H:%M:%SZ")
     known = sessions.read(space.place, session) or Known(session, agent, at)
-    sessions.keep(space.place, replace(known, told=(*known.told, *told), tokens=known.tokens + tokens))
+    sessions.keep(space.place, known._replace(told=(*known.told, *told), tokens=known.tokens + tokens))
     return True
 
 
@@ -47,13 +47,15 @@ def told(space: Workspace, session: str) -> frozenset[str]:
 def waits(space: Workspace) -> str:
     """Say in one line what waits in this clone's inbox, and what would count it; "" where nothing waits, or a session's
     end counts it anyway. Lines are counted, not read."""
+    place = space.place
+    if place.scope != "project" or not any(_filled(one) for one in (place.state_dir / "inbox", place.home / "inbox")):
+        return ""
     from instinct_git.core.evidence import iso_day
-    from instinct_git.core.report import next_step
     from instinct_git.storage import inbox
 
-    if space.place.scope != "project" or not space.place.exists():
+    if not place.exists():
         return ""
-    paths = inbox.inbox_files(space.place)
+    paths = inbox.inbox_files(place)
     settings = space.config() if paths else None
     if settings is None or "consolidate" in settings.words("auto"):
         return ""
@@ -63,6 +65,13 @@ def waits(space: Workspace) -> str:
     since = iso_day(min(path.name[:8] for path in paths))
     what = "observation waits" if count == 1 else "observations wait"
     return f"{count} {what} in this clone since {since}; {next_step(settings['consolidate'])}"
+
+
+def _filled(folder: Path) -> bool:
+    try:
+        return bool(os.listdir(folder))
+    except OSError:
+        return False
 
 
 def _lines(path: Path) -> int:

@@ -6,7 +6,7 @@ Each step stands alone: what one cannot do is put into words, and the others go 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from instinct_git.core.session import Known
@@ -73,7 +73,7 @@ def end(space: Workspace, folder: Path, others: Sequence[Workspace], session: st
     if sessions.is_name(session):
         at = space.now().strftime("%Y-%m-%dT%H:%M:%SZ")
         known = sessions.read(space.place, session) or Known(session, agent)
-        sessions.keep(space.place, replace(known, ended=at, end=done.lines()))
+        sessions.keep(space.place, known._replace(ended=at, end=done.lines()))
     return done
 
 

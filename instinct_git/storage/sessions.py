@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -32,28 +31,28 @@ def is_name(session: str) -> bool:
 def claim(place: Place, session: str, what: str, now: datetime) -> bool:
     """Mark something as done for a session; False when that was done a moment ago. What cannot be marked is done."""
     path = place.state_dir / _FOLDER / f"{session}.{what}"
-    told = now.isoformat()
+    told = now.isoformat().encode("ascii")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        files.create(path, told.encode("ascii"))
-        return True
+        with open(path, "xb") as stream:
+            stream.write(told)
     except FileExistsError:
         try:
-            before = datetime.fromisoformat(path.read_text(encoding="ascii"))
-            if abs(now - before) <= SAME_MOMENT:
+            before = path.read_text(encoding="ascii")  # nothing yet: its writer is at it
+            if not before or abs(now - datetime.fromisoformat(before)) <= SAME_MOMENT:
                 return False
-            files.replace(path, told.encode("ascii"))
+            files.replace(path, told)
         except (OSError, ValueError, TypeError):
             pass
-        return True
     except OSError:
-        return True
+        pass
+    return True
 
 
 def keep(place: Place, one: Known) -> None:
     """Keep what is known of a session; a folder that cannot be written keeps nothing."""
     folder = place.state_dir / _FOLDER
-    row = {name: value for name, value in asdict(one).items() if value and name != "session"}
+    row = {name: value for name, value in one._asdict().items() if value and name != "session"}
     try:
         files.replace(folder / f"{one.session}.json", json.dumps({"v": 1, **row}).encode("ascii"))
         _prune(folder)
