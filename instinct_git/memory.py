@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     from instinct_git.core.effect import Effect, Trends
     from instinct_git.core.pattern import Finding
     from instinct_git.core.report import Explanation, Stats
+    from instinct_git.core.session import Summary
     from instinct_git.core.weekly import Weekly
     from instinct_git.operations.answering import Rejected
     from instinct_git.operations.batches import BatchResult
     from instinct_git.operations.comparing import Compared
     from instinct_git.operations.diagnosing import Diagnosis
+    from instinct_git.operations.ending import Ended
     from instinct_git.operations.joining import Joined, Retracted
     from instinct_git.operations.learning import LearnResult
     from instinct_git.operations.observing import Draft, Observed
@@ -151,10 +153,12 @@ class Memory:
               all: bool = False, dry_run: bool = False,
               progress: Callable[[int, int], None] | None = None) -> LearnResult:  # fmt: skip
         """Learn from agents' transcripts (files or folders); without any from this project's, as far as they are new,
-        or changed `since` a day (YYYY-MM-DD), or `all` of them. `agent` limits it to one agent's sessions."""
+        or changed `since` a day (YYYY-MM-DD), or `all` of them. `agent` limits it to one agent's sessions. In CI it is a
+        dry run, unless the config says `record_in_ci: true`."""
         from instinct_git.operations.gathering import Choice, learn_here, learn_named
 
         named, choice = [Path(path) for path in paths], Choice(agent, since, all)
+        dry_run = dry_run or self._space.silent()
         if named:
             return learn_named(self._space, named, choice, dry_run=dry_run, progress=progress)
         return learn_here(self._space, self._folder, choice, dry_run=dry_run, progress=progress)
@@ -314,16 +318,12 @@ class Memory:
         return [*self.suggestions(limit, budget=budget, for_text=for_text, paths=paths).patterns]
 
     def suggestions(self, limit: int | None = None, *, budget: int | None = None, for_text: str = "",
-                    paths: Sequence[str] = (), session: str | None = None) -> Suggestions:  # fmt: skip
-        """Return the suggestions with what was left out, each with its reason. With a `session` (its code, or empty for
-        one that is not known) this clone counts that an agent was told them."""
-        from instinct_git.operations.suggesting import Task, suggest, tell
+                    paths: Sequence[str] = ()) -> Suggestions:  # fmt: skip
+        """Return the suggestions with what was left out, each with its reason."""
+        from instinct_git.operations.suggesting import Task, suggest
 
         task = Task(for_text, tuple(paths))
-        found = suggest(self._layers(), self._folder, limit=limit, budget=budget, task=task)
-        if session is not None:
-            tell(self._space, found, session)
-        return found
+        return suggest(self._layers(), self._folder, limit=limit, budget=budget, task=task)
 
     def explain(self, key: str) -> Explanation:
         """Return every piece of evidence of a pattern with the running confidence."""
@@ -428,6 +428,51 @@ class Memory:
         from instinct_git.operations.breaking import reset
 
         return reset(self._space, name, why)
+
+    # -- sessions ----------------------------------------------------------------------------------------------------
+
+    def begin_session(self, session: str, told: Sequence[str] = (), *, agent: str = "", source: str = "",
+                      tokens: int = 0) -> bool:  # fmt: skip
+        """Note that an agent's session has begun, and which keys it was told; False when another host has just said so."""
+        from instinct_git.operations.beginning import began
+
+        return began(self._space, session, agent, source, told, tokens)
+
+    def tell_session(self, session: str, mark: str, told: Sequence[str], *, agent: str = "", tokens: int = 0) -> bool:
+        """Note what a session was told with a prompt, which `mark` stands for; False when another host has done so."""
+        from instinct_git.operations.beginning import prompted
+
+        return prompted(self._space, session, agent, mark, told, tokens)
+
+    def told(self, session: str) -> frozenset[str]:
+        """Return the keys that a session has been told."""
+        from instinct_git.operations.beginning import told
+
+        return told(self._space, session)
+
+    def waits(self) -> str:
+        """Say in one line what waits in this clone for a batch; empty where nothing does, or a session's end runs it."""
+        from instinct_git.operations.beginning import waits
+
+        return waits(self._space)
+
+    def end_session(self, session: str = "", *, agent: str = "") -> Ended:
+        """Learn what is new, consolidate the user's own memories, and run what their config has in `auto`."""
+        from instinct_git.operations.ending import end
+
+        return end(self._space, self._folder, self._layers()[1:], session, agent)
+
+    def end_shared_task(self, session: str) -> int:
+        """Scan what the subagents of a session, which a hook has noted, handed back; returns the new observations."""
+        from instinct_git.operations.ending import swarm
+
+        return swarm(self._space, self._folder, session)
+
+    def session_summary(self, session: str = "last") -> Summary:
+        """Sum a session up: recorded, risen, suggested, waiting. `session` is the agent's id of it, or its beginning."""
+        from instinct_git.operations.summing import sum_up
+
+        return sum_up(self._space, session)
 
     # -- promote -----------------------------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from instinct_git.bridges import ci
 from tests.builders import Project
 
 REAL_HOME = Path.home()
@@ -32,6 +33,8 @@ def sealed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             and name != "INSTINCT_REALDATA"
         ):
             monkeypatch.delenv(name)
+    for name in ci.VARIABLES:
+        monkeypatch.delenv(name, raising=False)
     home = tmp_path / "home"
     home.mkdir()
     (home / ".gitconfig").write_text(

@@ -83,7 +83,8 @@ look         ls, tree, pwd, cd, pushd, popd, wc, stat, file, which, type, test, 
              pip show, pip freeze, ListMcpResourcesTool, ReadMcpResourceTool, for, done, fi, case, esac, in, then, do,
              else, }, exit, return, break, continue, local, declare, trap, shift, false
 todo         TodoWrite, TodoRead, TaskCreate, TaskUpdate, TaskList, TaskGet, update_plan, write_todos, todowrite,
-             todoread, update_todo, task_tracker, report_intent, update_topic, save_memory, store_memory
+             todoread, update_todo, task_tracker, report_intent, update_topic, save_memory, store_memory,
+             instinct, instinct-git, git instinct, instinct_git, instinct-hook
 wait         BashOutput, TaskOutput, AgentOutputTool, Monitor, write_stdin, read_bash, write_bash, read_powershell,
              write_powershell, read_agent, sleep, wait, start-sleep
 stop         KillShell, KillBash, TaskStop, stop_bash, stop_powershell, kill, pkill, killall, stop-process
@@ -125,6 +126,11 @@ EXTERNAL = frozenset(
     )
 )
 """Actions and verbs that leave the working tree; a tool of another MCP server does too (see `candidates.external`)."""
+
+_OWN = re.compile(
+    r"(?:.*[_.:/-])?instinct(?:_+|[.:/-])(?:observe|suggest|search|consolidate|feedback|explain|candidates|propose)"
+)
+"""The memory's own tools, however an agent spells an MCP tool: asking and teaching it is no work that it learns from."""
 
 # What a compound command is about: the first of these that it holds, else its last command that does something.
 _TELLING = split_words(
@@ -277,6 +283,8 @@ def _action_of(tool: str, tool_input: Mapping[str, object], extra: Mapping[str, 
         name = "run" if line is None else shell_action(line, table)  # None: left out or made unreadable
     elif tool in table:
         name = table.get(f"{tool} {line}", table[tool])  # an editor's command: view, create
+    elif _OWN.fullmatch(tool):
+        name = "todo"
     else:
         name = tool_name(tool)
     return re.sub(r"[^a-z0-9_.]+", "-", name.lower()).strip("-.")[:36].rstrip("-.") or "tool"

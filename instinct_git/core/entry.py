@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from instinct_git.core import candidates as pool
 from instinct_git.core.actions import CHECKS, LOOKS, name_of
+from instinct_git.core.digest import session_code as session_code
 from instinct_git.core.dimensions import places_named
 from instinct_git.core.evidence import NONCE_CHARS, canonical
 from instinct_git.core.keys import MAX_KEY_BYTES, category_of, normalise_key, split_key
@@ -44,12 +45,6 @@ def code(*parts: str) -> str:
     digest = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).digest()
     number = int.from_bytes(digest[:8], "big")
     return "".join(NONCE_CHARS[(number >> (5 * i)) & 31] for i in range(12))
-
-
-def session_code(agent: str, session: str) -> str:
-    """Return the 12 hex digits of a transcript's session. Unlike a session that a person or tool names, it must be the
-    same in every clone, or one piece of evidence learned twice would have two payloads."""
-    return hashlib.sha256(f"session\0{agent}\0{session}".encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
 def lasting(identity: str) -> bool:

@@ -10,6 +10,7 @@ from instinct_git.core.batch import FADED_WORDS, Batch
 from instinct_git.core.confidence import Witnesses
 from instinct_git.core.evidence import day_of, iso_day
 from instinct_git.core.model import FADED, MATURE, NOTHING, RULE, Evidence, Policy, Step, Tally
+from instinct_git.core.session import next_step
 
 MESSAGE_LINES = 200
 
@@ -162,11 +163,7 @@ def waiting_words(inbox: Iterable[Evidence], recorded: Iterable[Evidence], polic
             parts.append(f"{len(waiting)} {what} since {iso_day(min(day_of(one.id) for one in waiting))}")
     if not parts:
         return "", ""
-    if policy == "default-branch":
-        return ", ".join(
-            parts
-        ), "`instinct record` commits it here; `instinct consolidate` on the default branch folds it"
-    return ", ".join(parts), "`instinct consolidate` folds it"
+    return ", ".join(parts), next_step(policy)
 
 
 def by_level(confidences: Iterable[tuple[int, str]]) -> dict[str, int]:

@@ -165,7 +165,7 @@ def _next_steps(plan: Plan) -> list[str]:
 
     from instinct_git.bridges.agents.table import BY_NAME
 
-    lines = [f"# {BY_NAME[name].title}: {BY_NAME[name].then}" for name in plan.agents if BY_NAME[name].then]
+    lines = [f"# {BY_NAME[name].then}" for name in plan.agents if BY_NAME[name].then]
     missing = [name for name in ("instinct", "instinct-hook") if shutil.which(name) is None]
     if missing:
         lines.append(f"# {' and '.join(missing)} cannot be found on your PATH: agents will not find it either")

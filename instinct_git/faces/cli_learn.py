@@ -72,6 +72,8 @@ def learn(
     else:
         done = Memory().learn(paths or (), agent=agent, since=since, all=every, dry_run=dry_run, progress=_progress())
     print(render.json_text(done)) if as_json else print_lines(learn_lines(done))
+    if done.dry_run and not dry_run:
+        print("# in CI nothing is recorded: `record_in_ci: true` in the config changes that", file=sys.stderr)
     return 0
 
 

@@ -28,13 +28,21 @@ def stats(
     trending: Annotated[
         bool, typer.Option("--trending", help="What is used more, and what less, than before.")
     ] = False,
+    session: Annotated[
+        str | None, typer.Option("--session", metavar="ID", help="One session in sum: `last`, or an agent's id of it.")
+    ] = None,
     as_json: Json = False,
 ) -> int:
     """Show the memory in numbers, what waits, and what would move it."""
-    if effect and trending:
-        raise InstinctError("say one thing", "--effect or --trending")
+    if effect + trending + (session is not None) > 1:
+        raise InstinctError("say one thing", "--effect, --trending or --session")
     memory = Memory()
-    if effect:
+    if session is not None:
+        from instinct_git.faces.cli_sessions import summary_lines
+
+        one_session = memory.session_summary(session)
+        print(render.json_text(one_session)) if as_json else print_lines(summary_lines(one_session))
+    elif effect:
         told = memory.effect()
         print(render.json_text({"effect": told})) if as_json else print_lines(_effect_lines(told))
     elif trending:

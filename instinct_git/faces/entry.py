@@ -16,7 +16,14 @@ def main() -> int:
     if arguments[:1] == ["session-start"]:  # what an agent's hook runs: JSON or nothing, and never a failure
         from instinct_git.faces import session_start
 
-        return session_start.run(arguments[1:])
+        gc.disable()
+        code = session_start.run(arguments[1:])
+        gc.freeze()
+        return code
+    if arguments[:1] == ["session-end"]:  # what the hook starts
+        from instinct_git.faces import session_end
+
+        return session_end.run(arguments[1:])
     try:
         code = _run(arguments)
         if code in (0, 1) and "--json" not in arguments and arguments[:1] not in (["suggest"], ["serve"]):

@@ -16,12 +16,12 @@ from typing import NamedTuple
 from instinct_git.bridges import places
 from instinct_git.bridges.agents.table import Surroundings
 from instinct_git.bridges.readers import opencode
-from instinct_git.core.transcript import Transcript
+from instinct_git.core.transcript import Prompt, Transcript
 from instinct_git.errors import InstinctError
-from instinct_git.operations.learning import Gathered, LearnResult, Progress, learn
+from instinct_git.operations.learning import HEARD, Gathered, LearnResult, Progress, learn
 from instinct_git.operations.workspace import Workspace
 from instinct_git.storage import learned
-from instinct_git.storage.learned import Pointer, Project, Stamp
+from instinct_git.storage.learned import Heard, Pointer, Project, Stamp
 
 ALONG = 64 * 2**20
 """Bytes of files known before, the latest, that are read along with new ones."""
@@ -102,6 +102,8 @@ class Gathering(NamedTuple):
     project: Project
     found: Found
     looked: tuple[places.Place, ...]
+    heard: tuple[Heard, ...] = ()
+    """Prompts that hooks have kept; only a run that looks everywhere uses them up."""
 
 
 def gather(space: Workspace, folder: Path, choice: Choice, told: Teller | None = None) -> Gathering:
@@ -127,7 +129,7 @@ def gather(space: Workspace, folder: Path, choice: Choice, told: Teller | None =
             search.add(str(path))
     for pointer in pointers:
         search.follow(pointer)
-    return Gathering(project, search.found, looked)
+    return Gathering(project, search.found, looked, tuple(_heard(project)) if choice == Choice() else ())
 
 
 def looked_at(project: Project, choice: Choice) -> tuple[places.Place, ...]:
@@ -140,14 +142,35 @@ def learn_gathered(
     space: Workspace, gathering: Gathering, *, dry_run: bool = False, progress: Progress | None = None
 ) -> LearnResult:
     """Learn what was gathered, then note that it was: what is stopped before counts nothing twice, it is read again."""
-    project, found, looked = gathering
-    done = learn(
-        space, found.to_read(), dry_run=dry_run, progress=progress, wanted=lambda one: _wanted(one, project), found=True
-    )
+    project, found, looked, heard = gathering
+    done = learn(space, found.to_read(), dry_run=dry_run, progress=progress, wanted=lambda one: _wanted(one, project),
+                 found=True, prompts=_prompts(heard, [*found.new, *found.known]))  # fmt: skip
     if not dry_run:
         learned.keep(space.place, found.new)
-        learned.drop(found.used_up)
+        learned.drop([*found.used_up, *heard])
     return replace(done, gathered=Gathered(len(found.new), len(found.known), _names(looked)))
+
+
+def _heard(project: Project) -> list[Heard]:
+    """The prompts that hooks have kept for this project, and those that lead to nothing; what a session in another folder
+    of the clone has asked waits for the memory there."""
+    return [one for one in learned.heard(project.spool) if project.holds(one.cwd) or not project.nearby(one.cwd or "/")]
+
+
+def _prompts(heard: Iterable[Heard], told: Iterable[str]) -> list[Transcript]:
+    """Sessions without calls, for prompts of sessions that no transcript here tells of (a file is named after its own)."""
+    groups: dict[tuple[str, str], list[Heard]] = {}
+    read = list(told)
+    for one in heard:
+        known = os.path.realpath(one.transcript) in read or any(one.session in path for path in read)
+        if one.text and not known:
+            groups.setdefault((one.agent, one.session), []).append(one)
+    return [
+        Transcript(
+            agent, session, rows[0].day, rows[0].cwd, (), {}, tuple(Prompt(HEARD, row.text, 0, row.day) for row in rows)
+        )
+        for (agent, session), rows in groups.items()
+    ]
 
 
 def _wanted(transcript: Transcript, project: Project) -> bool:

@@ -17,6 +17,7 @@ from instinct_git.core.confidence import fold_one, level_of
 from instinct_git.core.consolidate import Book
 from instinct_git.core.entry import code, session_code
 from instinct_git.core.evidence import day_of
+from instinct_git.core.injection import without_ours
 from instinct_git.core.keys import normalise_key
 from instinct_git.core.model import ACTIVE, NOTHING, RAW, Evidence, Policy
 from instinct_git.core.report import Calls
@@ -29,6 +30,8 @@ from instinct_git.operations.entering import Entered, Held, enter
 from instinct_git.operations.workspace import Workspace
 from instinct_git.storage import learned as log
 
+HEARD = "heard"
+"""Stands for the id of a prompt that a hook has heard."""
 FEEDBACK = ("succeeded", "confirmed", "denied")
 SEEN = ("observed", "succeeded")
 OUTWARD = 4
@@ -116,14 +119,16 @@ class LearnResult:
 
 def learn(
     space: Workspace, paths: Sequence[Path], *, dry_run: bool = False, progress: Progress | None = None,
-    wanted: Callable[[Transcript], bool] | None = None, found: bool = False,
+    wanted: Callable[[Transcript], bool] | None = None, found: bool = False, prompts: Sequence[Transcript] = (),
 ) -> LearnResult:  # fmt: skip
     """Read transcripts, mine them, and write what is new. `progress` is told (files read, files in all); `wanted` tells
-    which sessions count; `found` files were named by nobody, so one that cannot be read is passed over."""
+    which sessions count; `found` files were named by nobody, so one that cannot be read is passed over; `prompts` are what
+    hooks have heard of sessions, for those that no transcript tells of."""
     from instinct_git.bridges.transcripts import read_all
 
     read = read_all(paths, progress, found=found)
-    chosen = [one for one in read.transcripts if wanted is None or wanted(one)]
+    chosen = [own_words(one) for one in read.transcripts if wanted is None or wanted(one)]
+    chosen += _unread(prompts, chosen)
     transcripts = named(chosen, space.config()["actions"])
     done = learn_from(space, transcripts, dry_run=dry_run, paths=read.paths)
     return replace(done, skipped={**done.skipped, **read.skipped})
@@ -181,6 +186,19 @@ def _calls(
                 names = tuple(map(name_of, calls))
                 path = paths.get((spot.agent, spot.session, calls[0].id), "")
                 yield evidence_id, Calls(spot.agent, spot.session, spot.calls, names, path)
+
+
+def own_words(transcript: Transcript) -> Transcript:
+    """The session without what this memory itself has put into prompts, which agents hand on."""
+    prompts = tuple(replace(one, text=without_ours(one.text)) for one in transcript.prompts)
+    reports = tuple(replace(one, text=without_ours(one.text)) for one in transcript.reports)
+    return replace(transcript, prompts=prompts, reports=reports)
+
+
+def _unread(heard: Iterable[Transcript], read: Iterable[Transcript]) -> list[Transcript]:
+    """The sessions that hooks have heard of and no transcript tells."""
+    told = {one.session for one in read}
+    return [one for one in heard if one.session not in told]
 
 
 class _Known:
@@ -279,7 +297,10 @@ def _explicit(
         evidence_id = (
             f"{one.day}-{code(one.agent, entry.session_of(one.session, one.prompt), key, 'remembered', one.prompt)}.1"
         )
-        new = evidence_id not in book.everything and evidence_id not in {other.id for other in made}
+        # A hook heard it, and it was learned from that before this transcript could be read.
+        heard = f"{one.day}-{code(one.agent, one.session, key, 'remembered', HEARD)}.1"
+        new = not any(known in book.everything for known in (evidence_id, heard))
+        new = new and evidence_id not in {other.id for other in made}
         asked.append(Asked(phrase, key, "", new))
         if not new:
             continue

@@ -320,13 +320,6 @@ def _origin(file: PatternFile, scope: str) -> str:
     return f"{scope}, {file.level}, {file.confidence} x{seen}"
 
 
-def tell(space: Workspace, found: Suggestions, session: str) -> None:
-    """Count, in this clone alone, that a session is told these; `session` is its code, empty where none is known."""
-    from instinct_git.storage import shown
-
-    shown.note(space.place, (one.pattern for one in found.patterns), session, space.now().date().isoformat())
-
-
 def explained(found: Suggestions) -> list[tuple[str, str, int]]:
     """Return (key, what became of it, its tokens) of every mature pattern, in the order in which they were taken."""
     told = [(one.pattern, "told", found.costs.get(one.pattern, 0)) for one in found.patterns]

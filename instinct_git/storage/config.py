@@ -63,6 +63,12 @@ SETTINGS = (
     Setting("actions", NO_ENTRIES, 'what commands and tools of your own do, for `learn`: lines such as "just deploy": deploy'),
     Setting("inbox", "auto", "auto: the clone's private folder; tree: .instinct/observations/, for throw-away machines",
             ("auto", "tree"), USER),
+    Setting("auto", "", "batches that a session's end may run and commit by itself, on your word: consolidate, decay (a list, or "
+            "comma-separated)", home=USER),
+    Setting("prompt.suggest", False, "true: with each prompt of yours, hooks suggest what is relevant to it", home=USER),
+    Setting("prompt.budget", 200, "tokens that suggestions may take with a prompt", home=USER),
+    Setting("record_in_ci", False, "true: hooks and learn record in CI too; else suggestions are given there and nothing is kept",
+            home=EITHER),
     Setting("notify.command", "", "your command for nominations, run without a shell; gets one as JSON on standard input",
             home=USER),
 )  # fmt: skip
@@ -71,8 +77,11 @@ BOUNDS: Mapping[str, tuple[int, int | None]] = {
     "confidence.confirmed": (0, 100), "confidence.denied": (-100, 0), "confidence.decayed": (-100, 0),
     "confidence.remembered": (0, 100), "confidence.session_cap": (1, None), "decay.days": (1, None), "suggest.budget": (0, None),
     "caps.patterns": (0, None), "caps.new_per_day": (0, None),
+    "prompt.budget": (0, None),
 }  # fmt: skip
 """The least and the greatest value of a number; None: no limit. A person's no can never add, nor an observation take."""
+WORDS: Mapping[str, tuple[str, ...]] = {"auto": ("consolidate", "decay")}
+"""What a list of words may hold."""
 _BY_NAME = {setting.name: setting for setting in SETTINGS}
 _MAPS = {setting.name for setting in SETTINGS if setting.default is NO_ENTRIES}
 LONGEST_ACTION, LONGEST_COMMAND = 36, 100
@@ -95,6 +104,10 @@ class Config:
 
     def __getitem__(self, name: str) -> Any:
         return self.values[name]
+
+    def words(self, name: str) -> tuple[str, ...]:
+        """Return a setting that is a list of words."""
+        return tuple(word for word in str(self.values[name]).replace(",", " ").split() if word)
 
     @property
     def caps(self) -> Caps:
@@ -248,12 +261,17 @@ def _checked(name: str, value: Any, path: str, where: str) -> Any:
         )
     if setting.name in _MAPS:
         return value if value is NO_ENTRIES else _checked_entry(name, value, path)
+    if isinstance(setting.default, str) and isinstance(value, list) and all(isinstance(one, str) for one in value):
+        value = ", ".join(value)
     if type(value) is not type(setting.default):
         raise InvalidDocument(
             f"{path}: {name} is {value!r}, not {_kind(setting.default)}", f"default: {name}: {shown(setting.default)}"
         )
     if setting.choices and value not in setting.choices:
         raise InvalidDocument(f"{path}: {name} is {value!r}", "allowed: " + ", ".join(setting.choices))
+    for word in value.replace(",", " ").split() if name in WORDS else ():
+        if word not in WORDS[name]:
+            raise InvalidDocument(f"{path}: {name} names {word!r}", "allowed: " + ", ".join(WORDS[name]))
     low, high = BOUNDS.get(name, (None, None))
     if (low is not None and value < low) or (high is not None and value > high):
         raise InvalidDocument(f"{path}: {name} is {value}", f"from {low}" if high is None else f"from {low} to {high}")

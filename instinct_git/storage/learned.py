@@ -34,6 +34,20 @@ class Pointer(NamedTuple):
     transcript: str
 
 
+class Heard(NamedTuple):
+    """A prompt that asks to remember something, as a hook heard it."""
+
+    file: Path
+    agent: str
+    session: str
+    cwd: str
+    day: str
+    """YYYYMMDD, UTC."""
+    text: str
+    transcript: str
+    """Where the agent says that its transcript is; "" if it says nothing."""
+
+
 class Project(NamedTuple):
     """The folders whose sessions a memory learns from."""
 
@@ -184,7 +198,29 @@ def spooled(spool: Path | None) -> list[Pointer]:
     """Return what hooks have noted. What one is still writing has a name of its own and is passed over."""
     if spool is None or not spool.is_dir():
         return []
-    return [Pointer(path, _transcript(path)) for path in sorted(spool.glob("[!.]*.json"))]
+    return [Pointer(path, _transcript(path)) for path in sorted(spool.glob("[!.]*.json")) if not _is_heard(path)]
+
+
+def heard(spool: Path | None) -> list[Heard]:
+    """Return the prompts that hooks have kept; one that cannot be read has no text."""
+    if spool is None or not spool.is_dir():
+        return []
+    return [_heard(path) for path in sorted(spool.glob("[!.]*.json")) if _is_heard(path)]
+
+
+def _is_heard(path: Path) -> bool:
+    return path.name.startswith("prompt.")
+
+
+def _heard(path: Path) -> Heard:
+    try:
+        row = json.loads(path.read_bytes())
+        agent, session, cwd, day, text = (str(row[name]) for name in ("agent", "session_id", "cwd", "day", "prompt"))
+        if len(day) == 8 and day.isdigit():
+            return Heard(path, agent, session, cwd, day, text, _transcript(path))
+    except (OSError, ValueError, TypeError, KeyError):
+        pass
+    return Heard(path, "", "", "", "", "", "")
 
 
 def _transcript(path: Path) -> str:
@@ -197,8 +233,8 @@ def _transcript(path: Path) -> str:
         return ""
 
 
-def drop(pointers: Iterable[Pointer]) -> None:
-    """Take pointers out of the spool."""
+def drop(pointers: Iterable[Pointer | Heard]) -> None:
+    """Take what hooks have noted out of the spool."""
     for one in pointers:
         try:
             one.file.unlink(missing_ok=True)

@@ -185,7 +185,7 @@ def test_what_ten_sessions_were_told_and_none_followed_sinks_until_it_is_used(pr
     matured(memory, "note:review", 5, title="Ask for a review")
     clock.forward(1)
     for number in range(10):
-        memory.suggestions(session=f"{number:012x}")
+        memory.begin_session(f"session-{number}", ["note:release", "note:review"], agent="codex")
         assert told(memory) == ["note:release", "note:review"]
     memory.observe("note:review")
     memory.consolidate()
