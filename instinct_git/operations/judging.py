@@ -32,7 +32,7 @@ def effect(space: Workspace) -> list[Effect]:
 
 def keep(space: Workspace, aged: Aged) -> None:
     """Keep what is stale for `suggest`."""
-    _keep(space, judged.read(space.place)._replace(stale=aged.vanished))
+    _keep(space, judged.read(space.place)._replace(stale=aged.vanished, base=aged.base))
 
 
 def refresh(space: Workspace, *, stale: bool) -> None:
@@ -49,7 +49,7 @@ def refresh(space: Workspace, *, stale: bool) -> None:
             from instinct_git.operations.staling import aged
 
             aging = aged(space, space.place.root)
-            found = found._replace(stale=aging.vanished if aging is not None else {})
+            found = found._replace(stale=aging.vanished, base=aging.base) if aging is not None else found
         _keep(space, found)
     except (InstinctError, OSError):
         return
