@@ -21,7 +21,7 @@ from instinct_git.errors import InstinctError, InvalidDocument
 from instinct_git.operations.pooling import candidate_of
 from instinct_git.operations.workspace import Workspace
 
-MOST_NEW = 100
+MOST_NEW = 20
 """New files that a batch compares with all others; `duplicates` compares any number."""
 
 
