@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -208,7 +208,17 @@ def reason(keys: Sequence[str], titles: Mapping[str, str]) -> str:
     shared = frozenset.intersection(*(one.tokens for one in said))
     if not shared:
         return "each says nearly the same as another one"
-    return f"most words in common: {', '.join(sorted(shared))}"
+    return f"most words in common: {', '.join(_spelled(keys[0], titles.get(keys[0], ''), shared))}"
+
+
+def _spelled(key: str, title: str, tokens: Container[str]) -> list[str]:
+    """Return the words of a text whose tokens these are, as the text has them."""
+    text = unicodedata.normalize("NFKC", title or describe(key).replace("-", " "))
+    found = [word for word in _WORD.findall(text) if not _wide(word) and any(one in tokens for one in stems(word))]
+    found += [
+        token for word in _WORD.findall(text) if _wide(word) for token in tokens_of(stems(word)) if token in tokens
+    ]
+    return list(dict.fromkeys(found))
 
 
 def alike(keys: Iterable[str], titles: Mapping[str, str]) -> dict[str, list[str]]:
