@@ -188,18 +188,22 @@ class Memory:
         return scan(self._space, [Path(path) for path in paths], dry_run=dry_run, progress=progress)
 
     def adjust(self, key: str, by: int, *, why: str | None = None, source: str = "") -> Observed:
-        """Add `by` to a pattern's confidence as evidence of its own: exact in every merge, unlike an edit by hand."""
+        """Add `by` to a pattern's confidence as evidence of its own: exact in every merge, unlike an edit by hand. For a key
+        that an alias joined to another one it is about that other one."""
         from instinct_git.operations.observing import Draft, observe
 
         if not -1000 <= by <= 1000 or by == 0:
             raise InstinctError(f"cannot adjust by {by}", "give a whole number from -1000 to 1000, not 0")
-        known = {one.pattern for one in self.list(scope=self.scope)}
         from instinct_git.core.keys import normalise_key
         from instinct_git.errors import UnknownPattern
+        from instinct_git.operations.reading import all_patterns
         from instinct_git.operations.workspace import near
 
-        if normalise_key(key) not in known:
-            raise UnknownPattern(f"there is no pattern {key!r}", near(key, known))
+        book, _ = self._space.read()
+        known = {one.pattern for one in all_patterns(self._space, book)}
+        asked, key = key, book.stands_for.get(normalise_key(key), normalise_key(key))
+        if key not in known:
+            raise UnknownPattern(f"there is no pattern {asked!r}", near(key, known))
         return observe(self._space, [Draft(key, source=source, note=why, kind="adjusted", extra={"n": by})])[0]
 
     def remember(self, text: str, **options: Any) -> Candidate:
@@ -347,8 +351,7 @@ class Memory:
         """Return the other patterns that say the same as one."""
         from instinct_git.operations.comparing import alike
 
-        book, _ = self._space.read()
-        return alike(book, [key]).get(key, [])
+        return next(iter(alike(self._space, [key]).values()), [])
 
     def effect(self) -> List[Effect]:
         """Return what suggesting did in this clone: how often each pattern was shown, followed, and how it went."""

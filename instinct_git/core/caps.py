@@ -25,6 +25,10 @@ BY = "instinct-gc"
 """The source of what `gc` books."""
 
 
+_ASKED = frozenset(("confirmed", "remembered", "proposed", "approved", "rejected"))
+"""Evidence that a person had something to do with a pattern: it is theirs to let go."""
+
+
 class Going(NamedTuple):
     """A pattern file that `gc` removes."""
 
@@ -48,7 +52,7 @@ def chosen(book: Book, policy: Policy, caps: Caps, today: date) -> tuple[list[Go
     1. The file of a key that an alias joined to another one, once nothing of it is left.
     2. Of the patterns first seen on one day, and then of all, the weakest as far as they are over the cap. Weakest is
        the least confidence, then the longest unseen.
-    3. Never what is mature, a candidate, retired or graduated, adjusted by hand, confirmed or remembered by a person,
+    3. Never what is mature, a candidate, retired or graduated, adjusted by hand, confirmed, remembered or asked about by a person,
        seen today, brought back from an earlier `gc`, or holds words that a person wrote into the file.
     """
     tallies = book.tallies(policy)
@@ -110,7 +114,7 @@ def _may_go(book: Book, key: str, tally: Tally, policy: Policy, today: date) -> 
         or book.stands_for.get(key, key) != key
     ):
         return False
-    if not 0 < tally.total < policy.mature or any(one.k in ("confirmed", "remembered", "approved") for one in members):
+    if not 0 < tally.total < policy.mature or any(one.k in _ASKED for one in members):
         return False
     # What gc books must be the last word of its day.
     return all(iso_day(day_of(one.id)) < today.isoformat() for one in members)

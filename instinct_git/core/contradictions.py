@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple, Protocol
 
 from instinct_git.core.duplicates import fraction, sides, stems, tokens_of
@@ -122,7 +123,7 @@ _AFFIRMS = re.compile(
 
 
 def _opposites(said: Sequence[Saying]) -> Iterator[Contradiction]:
-    claims = [claim for one in said for claim in _claims(one)]
+    claims = [claim for one in said for claim in _claims(one.key, one.title, one.description)]
     against = [claim for claim in claims if claim.forbids]
     if not against:
         return
@@ -151,25 +152,29 @@ def _same(one: _Claim, other: _Claim) -> bool:
         return True
     if not (one.whole and other.whole) or min(len(one.words), len(other.words)) < _FUZZY:
         return False
-    if _numbers(one.words) != _numbers(other.words):
+    both = len(one.words & other.words)
+    all_ = len(one.words) + len(other.words) - both
+    if 2 * both < all_:
         return False
     least, of = max(fraction(one.words), fraction(other.words))
-    both = len(one.words & other.words)
-    return both * of >= (len(one.words) + len(other.words) - both) * least
+    return both * of >= all_ * least and _numbers(one.words) == _numbers(other.words)
 
 
 def _numbers(words: Collection[str]) -> list[str]:
     return sorted(word for word in words if word[0].isdigit())
 
 
-def _claims(one: Saying) -> Iterator[_Claim]:
-    prefix, _ = split_key(one.key)
-    title = one.title or (describe(one.key).replace("-", " ") if prefix not in ("seq", "combo") else "")
-    for text in (title, *_sentences(one.description)):
-        claim = _claim(one.key, text)
+@lru_cache(maxsize=4096)
+def _claims(key: str, title: str, description: str) -> tuple[_Claim, ...]:
+    """What one pattern says; kept, since a server is asked again and again."""
+    prefix, _ = split_key(key)
+    title = title or (describe(key).replace("-", " ") if prefix not in ("seq", "combo") else "")
+    found: list[_Claim] = []
+    for text in (title, *_sentences(description)):
+        claim = _claim(key, text)
         if claim.words:
-            yield claim
-        yield from _sides(one.key, text) if claim.words else ()
+            found += [claim, *_sides(key, text)]
+    return tuple(found)
 
 
 def _sentences(text: str) -> list[str]:

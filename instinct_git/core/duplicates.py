@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from instinct_git.core.dimensions import steps_of
@@ -115,6 +116,7 @@ def stems(text: str) -> list[str]:
     return [_stem(word.replace("的", "") or word) for word in found if word not in _STOP]
 
 
+@lru_cache(maxsize=8192)
 def _stem(word: str) -> str:
     """A word without its English ending: tests, testing, tested -> test; releases, release -> releas."""
     if not word.isascii() or len(word) < 4:
@@ -206,7 +208,17 @@ def reason(keys: Sequence[str], titles: Mapping[str, str]) -> str:
     shared = frozenset.intersection(*(one.tokens for one in said))
     if not shared:
         return "each says nearly the same as another one"
-    return f"most words in common: {', '.join(sorted(shared))}"
+    return f"most words in common: {', '.join(_spelled(keys[0], titles.get(keys[0], ''), shared))}"
+
+
+def _spelled(key: str, title: str, tokens: Container[str]) -> list[str]:
+    """Return the words of a text whose tokens these are, as the text has them."""
+    text = unicodedata.normalize("NFKC", title or describe(key).replace("-", " "))
+    found = [word for word in _WORD.findall(text) if not _wide(word) and any(one in tokens for one in stems(word))]
+    found += [
+        token for word in _WORD.findall(text) if _wide(word) for token in tokens_of(stems(word)) if token in tokens
+    ]
+    return list(dict.fromkeys(found))
 
 
 def alike(keys: Iterable[str], titles: Mapping[str, str]) -> dict[str, list[str]]:
@@ -215,7 +227,10 @@ def alike(keys: Iterable[str], titles: Mapping[str, str]) -> dict[str, list[str]
     Much faster than all groups: only texts that share the beginning of a word with one of the keys are compared.
     """
     wanted = {key: _said(key, titles.get(key, "")) for key in keys}
-    begins = {token[:3] for one in wanted.values() for token in (*one.tokens, *one.apart[1:])}
+    begins = {
+        token[:-1] if len(token) > 3 else token for one in wanted.values() for token in (*one.tokens, *one.apart[1:])
+    }
+    begins.discard("")
     if not begins:
         return {}
     likely = re.compile("|".join(re.escape(part) for part in sorted(begins)))

@@ -131,7 +131,7 @@ def citations(text: str, code: str = "") -> Cited:
             paths.setdefault(path, in_code)
             if len(paths) >= MOST_PATHS:
                 break
-    names = {(kind, one) for kind, call in _CALLS for one in call.findall(f"{text}\n{code}")}
+    names = {(kind, one.rstrip(".:")) for kind, call in _CALLS for one in call.findall(f"{text}\n{code}")}
     names |= {(kind, word.lower()) for word in _WORD.findall(inside) for kind in (PACKAGE, COMMAND)}
     return Cited(paths, frozenset(names))
 
@@ -151,7 +151,7 @@ def _paths(text: str, in_code: bool) -> Iterator[str]:
 
 _TARGET = re.compile(r"^([A-Za-z0-9_][\w./ -]*?)\s*::?(?!=)", re.MULTILINE)
 _INCLUDE = re.compile(r"^-?s?include\s", re.MULTILINE)
-_RECIPE = re.compile(r"^@?([A-Za-z_][\w-]*)[^:=\n]*:(?!=)", re.MULTILINE)
+_RECIPE = re.compile(r"^@?([A-Za-z_][\w-]*)(?:\s+[^:\n]*)?:(?!=)", re.MULTILINE)
 _REQUIREMENT = re.compile(r"^\s*([A-Za-z0-9][\w.-]*)")
 _GEM = re.compile(r"^\s*gem\s+['\"]([\w.-]+)['\"]", re.MULTILINE)
 _MODULE = re.compile(r"^\s*(?:require\s+)?([\w.-]+\.[\w.-]+/\S+)\s+v\d", re.MULTILINE)

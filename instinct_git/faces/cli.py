@@ -191,7 +191,12 @@ def adjust(
 ) -> int:
     """Raise or lower a confidence by a number, as evidence: exact in every merge."""
     done = Memory().adjust(key, by, why=why)
-    print(render.json_text(done._asdict()) if as_json else f"adjusted {done.pattern} by {by:+d}  conf={done.live}")
+    if as_json:
+        print(render.json_text(done._asdict()))
+        return 0
+    print(f"adjusted {done.pattern} by {by:+d}  conf={done.live}")
+    if done.pattern != key.strip():
+        print_lines([f"# {render.clean(key)} counts as {done.pattern} (alias)"])
     return 0
 
 

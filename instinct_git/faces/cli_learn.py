@@ -205,7 +205,8 @@ def _pool_lines(entered: Sequence[Entered], held: Sequence[Held]) -> list[str]:
         keys = [render.clean(one.key) for one in held if (one.breaker, one.why, one.until) == reason]
         breaker, why, until = reason
         more = f" and {len(keys) - SHOWN} more" if len(keys) > SHOWN else ""
-        lines.append(f"held by the breaker {breaker} ({why}); a `learn` or `scan` from {until} on lets them enter:")
+        later = f"; a `learn` or `scan` from {until} on lets them enter" if until else ""
+        lines.append(f"held by the breaker {breaker} ({why}){later}:")
         lines.append(f"  {', '.join(keys[:SHOWN])}{more}")
     return lines
 

@@ -10,6 +10,7 @@ from instinct_git.errors import InstinctError
 from instinct_git.faces import render
 from instinct_git.faces.cli_options import PROMOTE, TEACH, Json, Key, Text, print_lines
 from instinct_git.memory import Memory
+from instinct_git.operations.comparing import joining
 
 if TYPE_CHECKING:
     from instinct_git.core.candidates import Candidate
@@ -49,6 +50,9 @@ def remember(
         print(render.json_text(render.candidate(one)))
         return 0
     print_lines([*render.candidate_lines([one]), _next(one, memory.show(one.pattern).status)])
+    print_lines(
+        f"# {other} says the same: `{joining(one.pattern, other)}` joins them" for other in memory.alike(one.pattern)
+    )
     return 0
 
 

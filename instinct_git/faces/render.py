@@ -132,6 +132,7 @@ def show_lines(one: Pattern, body: str) -> list[str]:
         ("path", one.path or "(no batch has made a file yet)"),
     ]  # fmt: skip
     lines = [f"{pad(name + ':', 13)}{value}" for name, value in fields if value]
+    lines += [f"{pad('note:', 13)}{clean(one.because)}"] if one.because else []
     if one.metadata:
         lines.append(f"{pad('metadata:', 13)}{json.dumps(one.metadata, ensure_ascii=False)}")
     return lines + (["", *body.strip().split("\n")] if body.strip() else [])

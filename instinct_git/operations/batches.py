@@ -146,6 +146,10 @@ def _plan(
         batch = plan_gc(book, settings.policy, settings.caps, stem, today)
     else:
         batch = plans.plan_consolidate(book, settings.policy, stem, today)
+    if verb != "record":
+        from instinct_git.operations.comparing import new_and_alike
+
+        notices += new_and_alike(space, book, [one.key for one in batch.moved if one.before is None])
     published = ""
     if verb == "record" and batch.changes and batch.changes[0].content is not None:
         published = batch.changes[0].content.decode("utf-8")

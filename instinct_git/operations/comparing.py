@@ -21,6 +21,9 @@ from instinct_git.errors import InstinctError, InvalidDocument
 from instinct_git.operations.pooling import candidate_of
 from instinct_git.operations.workspace import Workspace
 
+MOST_NEW = 20
+"""New files that a batch compares with all others; `duplicates` compares any number."""
+
 
 class Group(NamedTuple):
     """Patterns that say the same."""
@@ -45,8 +48,8 @@ def compare(space: Workspace) -> Compared:
     """Hold all patterns of a memory against each other, what waits in the inbox included."""
     book, _ = space.read()
     live = _live(space, book)
-    titles = {key: title_of(book, key) for key in live}
-    groups = [_group(one, live) for one in duplicates.near_duplicates(titles)]
+    known = titles(space, book)
+    groups = [_group(one, live) for one in duplicates.near_duplicates({key: known[key] for key in live})]
     found = families.groups({key: number for key, number in live.items() if key.startswith("seq:")},
                             space.config().policy.mature)  # fmt: skip
     return Compared(tuple(groups), tuple(found), tuple(contradicting(space, book)))
@@ -63,18 +66,32 @@ def joining(old: str, new: str) -> str:
     return f"instinct alias {shlex.quote(old)} {shlex.quote(new)}"
 
 
-def alike(book: Book, keys: Iterable[str]) -> dict[str, list[str]]:
+def alike(space: Workspace, keys: Iterable[str], book: Book | None = None) -> dict[str, list[str]]:
     """Return {key: the other patterns that say the same} of some keys, retired ones included: their answer stands."""
-    titles = {key: title_of(book, key) for key in book.files.keys() | book.groups.keys()}
-    wanted = [*keys]
-    return duplicates.alike(wanted, {**titles, **{key: titles.get(key, "") for key in wanted}})
+    book = book or space.read()[0]
+    known = {key: title for key, title in titles(space, book).items() if book.stands_for.get(key, key) == key}
+    wanted = [book.stands_for.get(key, key) for key in keys]
+    return duplicates.alike(wanted, {**known, **{key: known.get(key, "") for key in wanted}})
 
 
-def title_of(book: Book, key: str) -> str:
-    """Return a pattern's title: its file's, else the first that came with evidence; empty: neither has one."""
-    file = book.files.get(key)
-    told = (str(one.extra["title"]) for one in book.groups.get(key, ()) if one.extra.get("title"))
-    return (file.title if file else "") or next(told, "")
+def titles(space: Workspace, book: Book) -> dict[str, str]:
+    """Return {key: title} of every pattern: its file's, else the first that came with evidence; empty: neither has one."""
+    found = {key: tally.title for key, tally in book.tallies(space.config().policy).items()}
+    return {**found, **{key: file.title or found.get(key, "") for key, file in book.files.items()}}
+
+
+def new_and_alike(space: Workspace, book: Book, new: Sequence[str]) -> tuple[str, ...]:
+    """Return the notices of a batch on new pattern files that say what another pattern says."""
+    if not new:
+        return ()
+    if len(new) > MOST_NEW:
+        return (f"{len(new)} new patterns: `instinct duplicates` tells which of them say the same as another one",)
+    found = alike(space, new, book)
+    return tuple(
+        f"{key} is new and says the same as {others[0]}: `{joining(key, others[0])}` joins them"
+        for key, others in sorted(found.items())
+        if not (others[0] in found and key < others[0])  # of two new ones the later is joined to the earlier
+    )
 
 
 def _live(space: Workspace, book: Book) -> dict[str, int]:
@@ -100,14 +117,17 @@ def _live(space: Workspace, book: Book) -> dict[str, int]:
 def contradicting(space: Workspace, book: Book | None = None) -> list[Contradiction]:
     """Return what contradicts what among the live patterns, the approved skills and procedures, and MEMORY.md."""
     book = book or space.read()[0]
-    said = [Statement(key, title_of(book, key), _description(book, key)) for key in _live(space, book)]
+    known, tallies = titles(space, book), book.tallies(space.config().policy)
+    said = [
+        Statement(
+            key,
+            known[key],
+            (book.files[key].description if key in book.files else "")
+            or (tallies[key].description if key in tallies else ""),
+        )
+        for key in _live(space, book)
+    ]
     return contradictions([*said, *_approved(space, book)])
-
-
-def _description(book: Book, key: str) -> str:
-    file = book.files.get(key)
-    told = (str(one.extra["desc"]) for one in book.groups.get(key, ()) if one.extra.get("desc"))
-    return (file.description if file else "") or next(told, "")
 
 
 def _approved(space: Workspace, book: Book) -> Iterator[Statement]:

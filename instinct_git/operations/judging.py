@@ -9,6 +9,7 @@ from instinct_git.core.effect import Effect, Tellings, effects, never_followed, 
 from instinct_git.errors import InstinctError
 from instinct_git.operations.workspace import Workspace
 from instinct_git.storage import index, judged, shown
+from instinct_git.storage.files import PROJECT
 from instinct_git.storage.judged import Judged
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def effect(space: Workspace) -> list[Effect]:
 
 def keep(space: Workspace, aged: Aged) -> None:
     """Keep what is stale for `suggest`."""
-    _keep(space, judged.read(space.place)._replace(stale=aged.vanished))
+    _keep(space, judged.read(space.place)._replace(stale=aged.vanished, base=aged.base))
 
 
 def refresh(space: Workspace, *, stale: bool) -> None:
@@ -48,8 +49,8 @@ def refresh(space: Workspace, *, stale: bool) -> None:
         if stale:
             from instinct_git.operations.staling import aged
 
-            aging = aged(space, space.place.root)
-            found = found._replace(stale=aging.vanished if aging is not None else {})
+            aging = aged(space, space.place.root) if space.place.scope == PROJECT else None
+            found = found._replace(stale=aging.vanished, base=aging.base) if aging is not None else found
         _keep(space, found)
     except (InstinctError, OSError):
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from instinct_git.core import ranking
 from instinct_git.core.keys import CATEGORIES, category_of, describe, normalise_key, pattern_path
@@ -12,6 +12,9 @@ from instinct_git.core.pattern import PatternFile
 from instinct_git.errors import InstinctError, UnknownPattern
 from instinct_git.operations.workspace import Workspace, near
 from instinct_git.storage import index
+
+if TYPE_CHECKING:
+    from instinct_git.core.consolidate import Book
 
 SCOPES = ("project", "private", "global", "shared")
 
@@ -41,7 +44,7 @@ class Pattern(NamedTuple):
     metadata: Mapping[str, Any] = NOTHING
     tags: tuple[str, ...] = ()
     because: str = ""
-    """Why a search found it, or where a suggestion comes from."""
+    """Why a search found it, where a suggestion comes from, or which key was asked for that counts here."""
 
     @property
     def key(self) -> str:
@@ -87,13 +90,13 @@ def config_prefixes() -> tuple[str, ...]:
     return tuple(PREFIXES)
 
 
-def all_patterns(space: Workspace) -> list[Pattern]:
+def all_patterns(space: Workspace, book: Book | None = None) -> list[Pattern]:
     """Return every pattern of one memory with its live confidence, those that only wait in the inbox included."""
     from instinct_git.core.consolidate import removed_by_person
 
     if not space.place.exists() and space.place.common_dir is None and not space.place.root.is_dir():
         return []
-    book, _ = space.read()
+    book = book or space.read()[0]
     tallies = book.tallies(space.config().policy)
     found = []
     for key, file in book.files.items():
@@ -132,13 +135,16 @@ def listed(spaces: Sequence[Workspace], *, category: str | None = None, level: s
 
 
 def show(spaces: Sequence[Workspace], key: str) -> tuple[Pattern, str]:
-    """Return one pattern and its file's body. Raises UnknownPattern with near keys."""
+    """Return one pattern and its file's body; for a key that an alias joined to another one that other one, which says so
+    in `because`. Raises UnknownPattern with near keys."""
     key = normalise_key(key)
     known: list[str] = []
     for space in spaces:
-        patterns = all_patterns(space)
+        book, _ = space.read()
+        patterns, stands_for = all_patterns(space, book), book.stands_for.get(key, key)
         for one in patterns:
-            if one.pattern == key:
+            if one.pattern == stands_for:
+                one = one if stands_for == key else one._replace(because=f"{key} counts as {stands_for} (alias)")
                 return one, _body(space, one)
         known += [one.pattern for one in patterns]
     raise UnknownPattern(f"there is no pattern {key!r}", near(key, known))

@@ -27,15 +27,16 @@ class Aged(NamedTuple):
     stale: tuple[Stale, ...]
     moved: Mapping[str, str]
     """{vanished path: where a file of its name is now}."""
+    base: str = ""
+    """The folder that cited paths are below."""
 
     @property
     def vanished(self) -> dict[str, tuple[str, ...]]:
-        """{key: the vanished paths that it cites}: what is suggested after the others."""
+        """{key: what it cites that has vanished}: what is suggested after the others."""
         found: dict[str, tuple[str, ...]] = {}
         for one in self.stale:
             if one.what == VANISHED:
-                is_path = not one.cited.partition(" ")[2]
-                found[one.key] = (*found.get(one.key, ()), *((one.cited,) if is_path else ()))
+                found[one.key] = (*found.get(one.key, ()), one.cited)
         return found
 
 
@@ -52,11 +53,11 @@ def aged(space: Workspace, folder: Path, book: Book | None = None) -> Aged | Non
     subjects = [*_patterns(book, uses), *_approved(space, book, uses)]
     paths = {path for one in subjects for path in one.cited.paths}
     if not any(one.cited.paths or one.cited.names for one in subjects):
-        return Aged((), {})
+        return Aged((), {}, str(ground_place.root))
     since = min((one.since for one in subjects if one.since), default="")
     found = stale(subjects, changes.ground(ground_place, paths, since))
     gone = [one.cited for one in found if one.what == VANISHED and one.cited in paths]
-    return Aged(tuple(found), changes.moved_to(ground_place, gone))
+    return Aged(tuple(found), changes.moved_to(ground_place, gone), str(ground_place.root))
 
 
 def _project(place: Place, folder: Path) -> Place | None:

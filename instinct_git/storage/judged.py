@@ -22,9 +22,11 @@ class Judged(NamedTuple):
     """What lowers a suggestion."""
 
     stale: Mapping[str, tuple[str, ...]] = {}
-    """{key: the vanished paths that it cites; empty where a name, and no file, has vanished}."""
+    """{key: what it cites that has vanished: paths, and names with their kind ("make target lint")}."""
     sinks: frozenset[str] = frozenset()
     """Keys that were shown often and never followed (`core.effect.never_followed`)."""
+    base: str = ""
+    """The folder that the cited paths are below."""
 
 
 def read(place: Place) -> Judged:
@@ -33,24 +35,23 @@ def read(place: Place) -> Judged:
         found = json.loads(_path(place).read_bytes())
         if found["version"] != VERSION or found["root"] != str(place.root):
             return Judged()
-        stale = {key: tuple(paths) for key, paths in found["stale"].items()}
-        sinks = frozenset(found["sinks"])
+        base, sinks = str(found["base"]), frozenset(found["sinks"])
+        stale = {key: tuple(one for one in cited if _gone(base, one)) for key, cited in found["stale"].items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return Judged()
-    base = str(place.top or place.root)
-    gone = {
-        key: paths
-        for key, paths in stale.items()
-        if not paths or any(not os.path.lexists(os.path.join(base, path)) for path in paths)
-    }
-    return Judged(gone, sinks)
+    return Judged({key: cited for key, cited in stale.items() if cited}, sinks, base)
+
+
+def _gone(base: str, cited: str) -> bool:
+    """False for a path that is back; a name is judged with the whole only."""
+    return " " in cited or not os.path.lexists(os.path.join(base, cited))
 
 
 def write(place: Place, judged: Judged) -> None:
     """Keep a judgement; one that cannot be kept lowers nothing."""
     record = {
         "version": VERSION, "root": str(place.root), "stale": {key: list(one) for key, one in judged.stale.items()},
-        "sinks": sorted(judged.sinks),
+        "sinks": sorted(judged.sinks), "base": judged.base,
     }  # fmt: skip
     path = _path(place)
     try:
