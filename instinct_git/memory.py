@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from instinct_git.operations.scanning import ScanResult
     from instinct_git.operations.setup import SetUp
     from instinct_git.operations.suggesting import Suggestions
+    from instinct_git.operations.skills import Skill
     from instinct_git.storage.config import Config
     from instinct_git.storage.git import Commit
     from instinct_git.storage.notices import Notice
@@ -400,6 +401,18 @@ class Memory:
         from instinct_git.operations.reading import export_rules
 
         return export_rules(self._layers())
+
+    def skills(self) -> List[Skill]:
+        """Return the approved skills of this repository (`skills/`), by name."""
+        from instinct_git.operations.skills import listed
+
+        return listed(self._space)
+
+    def skill(self, name: str) -> str:
+        """Return the SKILL.md of an approved skill."""
+        from instinct_git.operations.skills import text
+
+        return text(self._space, name)
 
     def candidates(self, *, ready: bool = False, archived: bool = False, kind: str | None = None) -> List[Candidate]:
         """Return what may become durable knowledge, highest score first."""

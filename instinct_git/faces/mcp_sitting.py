@@ -11,11 +11,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
+from mcp import MCPError
 from mcp.server.mcpserver import AcceptedElicitation, Context, DeclinedElicitation, ElicitationResult
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
+from mcp.types import INTERNAL_ERROR
 from pydantic import BaseModel, BeforeValidator, Field
 
-from instinct_git.errors import InstinctError, InvalidKey, UnknownPattern
+from instinct_git.errors import InstinctError, InvalidKey, UnknownPattern, UnknownSkill
 from instinct_git.faces import render
 from instinct_git.memory import Memory
 
@@ -45,7 +47,7 @@ class Sitting:
     def memory(self) -> Iterator[Memory]:
         """Open the memory anew, for a tool: a checkout shows at once, and a known error reaches the model."""
         try:
-            with self._turn, Memory(self._root, now=self._now) as memory:
+            with self._opened() as memory:
                 yield memory
         except InstinctError as problem:
             raise ToolError(_told(problem)) from None
@@ -54,12 +56,26 @@ class Sitting:
     def shelf(self) -> Iterator[Memory]:
         """Open the memory anew, for a resource."""
         try:
-            with self._turn, Memory(self._root, now=self._now) as memory:
+            with self._opened() as memory:
                 yield memory
-        except (UnknownPattern, InvalidKey) as problem:
+        except (UnknownPattern, UnknownSkill, InvalidKey) as problem:
             raise ResourceNotFoundError(_told(problem)) from None
         except InstinctError as problem:
             raise ResourceError(_told(problem)) from None
+
+    @contextmanager
+    def desk(self) -> Iterator[Memory]:
+        """Open the memory anew, for a prompt."""
+        try:
+            with self._opened() as memory:
+                yield memory
+        except InstinctError as problem:
+            raise MCPError(INTERNAL_ERROR, _told(problem)) from None
+
+    @contextmanager
+    def _opened(self) -> Iterator[Memory]:
+        with self._turn, Memory(self._root, now=self._now) as memory:
+            yield memory
 
 
 def _told(problem: InstinctError) -> str:
