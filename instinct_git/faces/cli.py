@@ -371,7 +371,4 @@ def serve(
     root: Annotated[Path | None, typer.Option("--root", help="The project; default: the current folder.")] = None,
 ) -> int:
     """Serve the memory to an agent over MCP (standard input and output)."""
-    from instinct_git.faces.mcp_server import serve as serve_mcp
-
-    serve_mcp(root)
-    return 0
+    return quick.serve(root)

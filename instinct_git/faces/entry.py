@@ -1,4 +1,4 @@
-"""Where `instinct` starts. `observe` and `suggest` run at once; every other verb loads the whole command line."""
+"""Where `instinct` starts. `observe`, `suggest` and `serve` run at once; every other verb loads the whole command line."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def main() -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    if arguments and arguments[0] in ("observe", "suggest") and "_INSTINCT_COMPLETE" not in os.environ:
+    if arguments and arguments[0] in ("observe", "suggest", "serve") and "_INSTINCT_COMPLETE" not in os.environ:
         gc.disable()  # a process that lives for fifty milliseconds leaves nothing worth collecting
         from instinct_git.faces import quick
 

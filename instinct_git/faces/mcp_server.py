@@ -272,10 +272,10 @@ def _put_resources(server: Server, sitting: Sitting) -> None:
         return await anyio.to_thread.run_sync(shelf.completion, ref, argument.name, argument.value)
 
 
-def serve(root: Path | None = None) -> None:
-    """Serve on standard input and output until the client closes them."""
-    folder = _folder(root)
+def ready(root: str | os.PathLike[str] | None = None) -> Server:
+    """Return the server for standard input and output. Raises InstinctError for a folder that is none."""
+    folder = _folder(None if root is None else Path(root))
     if not folder.is_dir():
         named = "--root" if root is not None else next((name for name in ROOTS if os.environ.get(name)), "--root")
         raise InstinctError(f"{folder} is not a folder", f"name the project's folder with {named}")
-    build(folder).run("stdio")
+    return build(folder)

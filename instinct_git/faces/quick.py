@@ -1,4 +1,4 @@
-"""`observe` and `suggest` without the command-line library: an agent may call them hundreds of times a day.
+"""`observe`, `suggest` and `serve` without the command-line library: an agent may call them hundreds of times a day.
 
 What these two parsers do not know (help, completion, a mistake) goes to `faces/cli.py`, whose options are the same (a
 test compares the two).
@@ -6,6 +6,7 @@ test compares the two).
 
 from __future__ import annotations
 
+import os
 import sys
 
 from instinct_git.errors import InstinctError
@@ -28,11 +29,18 @@ SUGGEST_VALUES = {"--limit": "limit", "-n": "limit", "--budget": "budget", "--fo
 SUGGEST_FLAGS = {"--json": "as_json", "--explain-budget": "explain_budget"}
 SEVERAL = frozenset(("--paths",))
 """Options that may be given several times."""
+SERVE_VALUES = {"--root": "root"}
 MEND = "nothing was written; mend it"
 
 
 def run(verb: str, arguments: list[str]) -> int | None:
     """Run the verb and return its exit code, or None when the full command line must see to it."""
+    if verb == "serve":
+        parsed = _parse(arguments, SERVE_VALUES, {})
+        if parsed is None or parsed[0]:
+            return None
+        root = parsed[1].get("root")
+        return guarded(lambda: serve(root), False)
     values, flags = (OBSERVE_VALUES, OBSERVE_FLAGS) if verb == "observe" else (SUGGEST_VALUES, SUGGEST_FLAGS)
     parsed = _parse(arguments, values, flags)
     if parsed is None or (verb == "observe") != (len(parsed[0]) == 1) or len(parsed[0]) > 1:
@@ -224,6 +232,22 @@ def suggest(*, limit: int | None = None, budget: int | None = None, for_text: st
         print(f"# {line}")
     for notice in found.notices:
         print(f"# {notice}", file=sys.stderr)
+    return 0
+
+
+def serve(root: str | os.PathLike[str] | None = None) -> int:
+    """Serve the memory over MCP until the client closes standard input."""
+    import gc
+
+    gc.disable()  # loading the SDK makes a great many objects and hardly any garbage: a quarter of the start
+    try:
+        from instinct_git.faces.mcp_server import ready
+
+        server = ready(root)
+        gc.freeze()
+    finally:
+        gc.enable()
+    server.run("stdio")
     return 0
 
 

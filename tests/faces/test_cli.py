@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import tomllib
 from collections.abc import Callable
@@ -281,7 +282,18 @@ def test_export_rules_is_markdown_or_json(instinct: Instinct, project: Project, 
 def test_serve_starts_the_server_for_the_named_project(instinct: Instinct, monkeypatch: pytest.MonkeyPatch) -> None:
     from instinct_git.faces import mcp_server
 
-    seen: list[Path | None] = []
-    monkeypatch.setattr(mcp_server, "serve", seen.append)
-    assert (instinct("serve").code, instinct("serve", "--root", "x").code) == (0, 0)
-    assert seen == [None, Path("x")]
+    seen: list[tuple[str, str]] = []
+
+    class Server:
+        def __init__(self, root: object) -> None:
+            self.root = str(root)
+
+        def run(self, transport: str) -> None:
+            seen.append((self.root, transport))
+
+    monkeypatch.setattr(mcp_server, "ready", Server)
+    for words in (["serve"], ["serve", "--root", "x"], ["serve", "--root=x"], ["-C", ".", "serve", "--root", "x"]):
+        assert instinct(*words).code == 0
+    assert seen == [("None", "stdio"), *[("x", "stdio")] * 3]
+    assert gc.isenabled()
+    assert instinct("serve", "x").code == 2

@@ -132,7 +132,7 @@ def test_the_root_is_as_given_else_from_the_environment_else_the_current_folder(
 
 def test_a_folder_that_does_not_exist_is_refused_at_the_start(tmp_path: Path, instinct: Callable[..., Ran]) -> None:
     with pytest.raises(InstinctError, match="is not a folder"):
-        mcp_server.serve(tmp_path / "none")
+        mcp_server.ready(tmp_path / "none")
     done = instinct("serve", "--root", str(tmp_path / "none"))
     assert (done.code, done.out) == (2, "") and done.err.endswith("hint: name the project's folder with --root\n")
 
@@ -140,7 +140,7 @@ def test_a_folder_that_does_not_exist_is_refused_at_the_start(tmp_path: Path, in
 def test_a_variable_that_names_no_folder_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("INSTINCT_ROOT", str(tmp_path / "none"))
     with pytest.raises(InstinctError, match="is not a folder") as problem:
-        mcp_server.serve()
+        mcp_server.ready()
     assert problem.value.hint == "name the project's folder with INSTINCT_ROOT"
 
 
