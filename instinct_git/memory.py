@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from instinct_git.operations.observing import Draft, Observed
     from instinct_git.operations.pooling import Answered, Entered
     from instinct_git.operations.proposing import Proposal
+    from instinct_git.operations.proving import Proofs
     from instinct_git.operations.reading import Pattern
     from instinct_git.operations.resolving import Resolved
     from instinct_git.operations.reviewing import Review
@@ -132,6 +133,17 @@ class Memory:
         from instinct_git.operations.diagnosing import diagnose
 
         return diagnose(self._space)
+
+    def proofs(self) -> Proofs:
+        """Run what the wired agents would run, bounded and without a trace, and return what each next session is told."""
+        from instinct_git.operations.installing import surroundings
+        from instinct_git.operations.proving import prove
+
+        try:
+            keys = [one.pattern for one in self.suggest()]
+        except InstinctError:  # `doctor` says why
+            keys = []
+        return prove(self._folder, surroundings(self._folder), keys)
 
     # -- teach -------------------------------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from instinct_git.errors import InstinctError
 from instinct_git.faces import (
     cli_answers,
     cli_batches,
+    cli_doctor,
     cli_install,
     cli_learn,
     cli_pool,
@@ -150,14 +151,6 @@ def config(
     return 0
 
 
-@app.command(rich_help_panel=SETUP)
-def doctor(as_json: Json = False) -> int:
-    """Say what is in use, what waits since when, and what keeps a batch from being committed. Exit 1 on a problem."""
-    found = Memory().doctor()
-    print(render.json_text({"diagnosis": found})) if as_json else print_lines(render.diagnosis_lines(found))
-    return 1 if any(one.state == "problem" for one in found) else 0
-
-
 # --- teach ----------------------------------------------------------------------------------------------------------
 
 
@@ -221,6 +214,7 @@ def _edited(verb: str, key: str, commit: str, as_json: bool) -> int:
 
 
 cli_batches.register(app)
+cli_doctor.register(app)
 cli_learn.register(app)
 cli_pool.register(app)
 cli_promote.register(app)
