@@ -48,7 +48,7 @@ class Proof(NamedTuple):
     agent: str
     title: str
     wired: str
-    """wired, partly, absent, yours or unreadable."""
+    """wired, plugin, partly, absent, yours or unreadable."""
     trusted: str
     """yes, no, or unknown where the agent's notes do not tell."""
     program: Program | None
@@ -115,7 +115,7 @@ def _program_rows(programs: Sequence[Program]) -> Iterator[Diagnosis]:
             "program",
             NOTICE,
             "`instinct` is not on your PATH",
-            "agents look for it there: `uv tool install instinct-git`",
+            "agents look for it there: install instinct-git for all your projects",
         )
     elif programs[0] not in ours:
         yield Diagnosis(
@@ -227,6 +227,11 @@ def _prove(agent: Agent, rows: Sequence[installing.State], prober: _Prober, own:
     where = prober.where
     wired = _wired(rows)
     blank = Proof(agent.name, agent.title, wired, UNKNOWN, None, None, 0, None, None, 0, NOTICE, "")
+    by_plugin = registered.plugin(where, agent.name)
+    if by_plugin is not None and wired in ("absent", "yours"):
+        found = registered.ours(agent, by_plugin)
+        known = trust(agent.name, where, project=False)
+        return _judged(blank._replace(wired="plugin", trusted=known.state), known, _measured(agent, found, prober), own)
     if wired == "absent":
         return blank._replace(words="is here and not wired", hint=f"`instinct install {agent.name}`")
     if wired in ("yours", "unreadable"):
@@ -239,7 +244,13 @@ def _prove(agent: Agent, rows: Sequence[installing.State], prober: _Prober, own:
     found = [one for target in targets for one in registered.commands(where, target)]
     hooks = next((one.path for one in found if one.role == START), None)
     known = trust(agent.name, where, project=any(one.level == "project" for one in used), hooks=hooks)
-    return _judged(blank._replace(trusted=known.state), known, _measured(agent, found, prober), own)
+    done = _judged(blank._replace(trusted=known.state), known, _measured(agent, found, prober), own)
+    if by_plugin is not None and done.state == FINE:
+        words = f"its plugin is in use too, so hooks run twice; {done.words}"
+        return done._replace(
+            state=NOTICE, words=words, hint=f"`instinct uninstall {agent.name}`, or take the plugin out"
+        )
+    return done
 
 
 def _wired(rows: Sequence[installing.State]) -> str:
@@ -291,7 +302,11 @@ def _where_to_find(program: Program) -> str:
     here = Path(sys.executable).parent
     if not program.path and (here / "instinct").exists():
         return f"put {here} on the PATH that the agent sees"
-    return "`uv tool install instinct-git`" if not program.path else "use an instinct-git that is installed outside"
+    return (
+        "install instinct-git so that it is on your PATH"
+        if not program.path
+        else "use an instinct-git that is installed outside"
+    )
 
 
 def _judged(proof: Proof, known: Trust, done: _Measured, own: Session) -> Proof:

@@ -175,6 +175,26 @@ def test_every_way_an_agent_can_stand_is_told(
     assert (one.wired, one.state, one.hint) == ("absent", "notice", "`instinct install claude-code`")
 
 
+def test_a_plugin_wires_too_and_both_at_once_are_told(
+    wired: Project, programs: Bin, instinct: Callable[..., Ran], sealed: Path
+) -> None:
+    programs.fake()
+    (sealed / ".claude").mkdir()
+    (sealed / ".claude" / "settings.json").write_text(
+        '{"enabledPlugins": {"instinct@instinct-git": true}}', encoding="utf-8"
+    )
+    one = proof(wired)
+    assert one.state == "notice" and "its plugin is in use too" in one.words and "uninstall claude-code" in one.hint
+    instinct("uninstall", "claude-code")
+    one = proof(wired)
+    assert (one.wired, one.state, one.patterns, one.tools) == ("plugin", "ok", 1, 2)
+    extension = sealed / ".gemini" / "extensions" / "instinct" / "gemini-extension.json"
+    extension.parent.mkdir(parents=True)
+    extension.write_text("{}", encoding="utf-8")
+    one = proof(wired, "gemini")
+    assert (one.wired, one.state, one.patterns, one.tools) == ("plugin", "ok", 1, 2)
+
+
 def test_every_agent_that_can_be_wired_can_be_proven(
     wired: Project, programs: Bin, instinct: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any, NamedTuple
 from instinct_git.bridges.agents import jsonc, toml, yaml
 from instinct_git.bridges.agents.edited import NotEditable, is_our_server, runs_our_hook
 from instinct_git.bridges.agents.pieces import COMMANDS, JsonHook, JsonServer, Piece, TomlServer, YamlServer
-from instinct_git.bridges.agents.table import Surroundings, Target
+from instinct_git.bridges.agents.table import CLAUDE, NAME, PROJECT, Agent, Surroundings, Target
 
 START, CAPTURE, SERVER = "session start", "hook", "MCP server"
 
@@ -35,6 +36,40 @@ def commands(where: Surroundings, target: Target) -> list[Registered]:
     except (OSError, UnicodeDecodeError, NotEditable):
         return []
     return [Registered(role, words, path) for role, words in dict.fromkeys(found)] if path else []
+
+
+def plugin(where: Surroundings, agent: str) -> Path | None:
+    """Return the file that says that our plugin (Claude Code) or extension (Gemini CLI) is in use; None: none says so."""
+    if agent == "gemini":
+        path = where.home / ".gemini" / "extensions" / NAME / "gemini-extension.json"
+        return path if path.is_file() else None
+    folders = (where.folder(PROJECT), where.folder(PROJECT), where.folder(CLAUDE)) if agent == "claude-code" else ()
+    for folder, name in zip(
+        folders, (".claude/settings.local.json", ".claude/settings.json", "settings.json"), strict=False
+    ):
+        try:
+            on = jsonc.plain((folder / name).read_text(encoding="utf-8-sig")).get("enabledPlugins") if folder else None
+        except (OSError, UnicodeDecodeError, NotEditable):
+            continue
+        if isinstance(on, dict) and any(key.startswith(f"{NAME}@") and value is True for key, value in on.items()):
+            return folder / name if folder else None
+    return None
+
+
+def ours(agent: Agent, path: Path) -> list[Registered]:
+    """Return the commands that our plugin for an agent registers: those that `install` writes."""
+    found: list[Registered] = []
+    for piece in (piece for target in agent.project for piece in target.pieces):
+        text = ""
+        if isinstance(piece, JsonHook):
+            text = json.dumps({"hooks": {piece.event: [piece.value]}})
+        elif isinstance(piece, JsonServer):
+            value: Any = piece.value
+            for step in reversed(piece.path):
+                value = {step: value}
+            text = json.dumps(value)
+        found += [Registered(role, words, path) for role, words in _of(piece, text)] if text else []
+    return list(dict.fromkeys(found))
 
 
 def _of(piece: Piece, text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
