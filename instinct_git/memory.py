@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from instinct_git.operations.reviewing import Review
     from instinct_git.operations.scanning import ScanResult
     from instinct_git.operations.setup import SetUp
-    from instinct_git.operations.suggesting import Suggestions
     from instinct_git.operations.skills import Skill
+    from instinct_git.operations.suggesting import Suggestions
     from instinct_git.storage.config import Config
     from instinct_git.storage.git import Commit
     from instinct_git.storage.notices import Notice
