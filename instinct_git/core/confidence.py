@@ -99,6 +99,7 @@ def fold_one(members: Iterable[Evidence], policy: Policy, *, steps: bool = False
     sources: set[str] = set()
     metadata: dict[str, Any] = {}
     seen: dict[tuple[str, str], int] = {}
+    reused: set[tuple[str, str]] = set()
     faded = None
     trace: list[Step] = []
     for one in members:
@@ -111,6 +112,8 @@ def fold_one(members: Iterable[Evidence], policy: Policy, *, steps: bool = False
             times = seen[by, session] = seen.get((by, session), 0) + 1
             if times > cap:
                 delta, capped = 0, True
+        elif kind == "succeeded" and session:
+            reused.add((by, session))
         total += delta
         if total < 0:
             total = 0
@@ -132,7 +135,7 @@ def fold_one(members: Iterable[Evidence], policy: Policy, *, steps: bool = False
             trace.append(Step(one, delta, total, capped))
     return Tally(
         total, iso_day(day_of(first)) if first else "", iso_day(day_of(last)) if last else "", tuple(sorted(sources)),
-        count, category, title, description, metadata, faded, tuple(trace),
+        len(seen.keys() | reused), count, category, title, description, metadata, faded, tuple(trace),
     )  # fmt: skip
 
 

@@ -359,7 +359,7 @@ class Fold:
         told = pattern if pattern is not None and not tally.evidence else tally
         level = level_of(confidence, confidence - tally.total, self.book.groups.get(key, ()), self.policy)
         return MachineLines(
-            key, category, confidence, tally.total, level, told.first_seen, told.last_seen, told.sources
+            key, category, confidence, tally.total, level, told.first_seen, told.last_seen, told.sources, None, told.sessions
         )  # fmt: skip
 
     def _candidate(self, key: str, body: str = "") -> dict[str, Any]:

@@ -92,6 +92,8 @@ class Tally(NamedTuple):
     last_seen: str = ""
     """ISO days of the first and the last use (observed, succeeded, confirmed); empty: never."""
     sources: tuple[str, ...] = ()
+    sessions: int = 0
+    """Distinct (source, session) pairs that observed it or reused it with success."""
     evidence: int = 0
     """Distinct ids, whatever their kind."""
     category: str = ""

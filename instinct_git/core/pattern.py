@@ -21,6 +21,8 @@ class PatternFile(NamedTuple):
     first_seen: str = ""
     last_seen: str = ""
     sources: tuple[str, ...] = ()
+    sessions: int = 0
+    """Sessions that saw it, as the last batch counted them; 0: none that named itself."""
     title: str = ""
     description: str = ""
     tags: tuple[str, ...] = ()

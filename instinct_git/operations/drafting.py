@@ -202,7 +202,7 @@ class Drafting:
         if base is not None and not self.brings:
             return MachineLines(
                 base.key, base.category, base.confidence, base.counted, base.level, base.first_seen, base.last_seen,
-                base.sources, base.candidate,
+                base.sources, base.candidate, base.sessions,
             )  # fmt: skip
         members, origin = list(members), base or work
         tally = fold_one(members, self.policy)
@@ -211,7 +211,7 @@ class Drafting:
             work.key, origin.category, confidence, tally.total,
             level_of(confidence, origin.offset, members, self.policy),
             tally.first_seen or origin.first_seen, tally.last_seen or origin.last_seen, tally.sources or origin.sources,
-            summary(fold_candidate(members, key=work.key, text=body)),
+            summary(fold_candidate(members, key=work.key, text=body)), tally.sessions or origin.sessions,
         )  # fmt: skip
 
     def _graduate(self, pattern: PatternFile, path: str) -> None:

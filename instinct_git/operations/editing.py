@@ -70,6 +70,8 @@ def _restored(space: Workspace, book: Book, key: str) -> tuple[str, str]:
         tally.first_seen,
         tally.last_seen,
         tally.sources,
+        None,
+        tally.sessions,
     )
     return path, new_text(machine, title=tally.title, description=tally.description, metadata=tally.metadata)
 

@@ -316,8 +316,9 @@ def _awaiting(file: PatternFile, scope: str) -> Pattern:
 
 
 def _origin(file: PatternFile, scope: str) -> str:
+    times = f"{file.confidence} x" + (f" in {file.sessions} sessions" if file.sessions > 1 else "")
     seen = f", seen by {', '.join(file.sources)}" if file.sources else ""
-    return f"{scope}, {file.level}, {file.confidence} x{seen}"
+    return f"{scope}, {file.level}, {times}{seen}"
 
 
 def explained(found: Suggestions) -> list[tuple[str, str, int]]:

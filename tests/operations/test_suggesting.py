@@ -64,6 +64,19 @@ def test_a_no_in_the_project_silences_the_farther_memories_too(project: Project,
     assert told(memory) == []
 
 
+def test_the_origin_says_how_often_and_in_how_many_sessions(project: Project) -> None:
+    memory = project.memory()
+    for number in range(7):
+        memory.observe(KEY, source="codex", session=f"s{number}")
+    memory.observe(KEY, source="codex", session="s0")
+    memory.consolidate()
+    (one,) = memory.suggest()
+    assert one.because == "project, mature, 8 x in 7 sessions, seen by codex"
+    memory.feedback(KEY, "succeeded", source="cursor", session="s9")
+    memory.consolidate()
+    assert memory.suggest()[0].because == "project, mature, 9 x in 8 sessions, seen by codex, cursor"
+
+
 # --- what contradicts, and what is a part -------------------------------------------------------------------------------
 
 

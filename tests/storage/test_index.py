@@ -283,6 +283,7 @@ level: rule
 first_seen: "2026-01-01"
 last_seen: "2026-02-02"
 sources: [claude-code, cursor]
+sessions: 7
 candidate: {kind: skill, trigger: explicit, score: 0.84, status: ready}
 # --- above: kept by instinct (a confidence edited by hand is respected) | below: yours ---
 title: "A title: with \u4e2d\u6587"
