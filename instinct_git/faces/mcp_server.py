@@ -86,7 +86,8 @@ class Tools:
         with self._sitting.memory() as memory:
             one = memory.explain(key)
         left = len(one.lines) - EVIDENCE_ROWS
-        lines = render.explain_lines(replace(one, lines=one.lines[-EVIDENCE_ROWS:]))
+        shown = tuple(replace(line, calls=None) for line in one.lines[-EVIDENCE_ROWS:])  # a model needs no paths
+        lines = render.explain_lines(replace(one, lines=shown))
         return "\n".join(lines + ([f"# {left} earlier pieces of evidence left out"] if left > 0 else []))
 
     def patterns(self) -> str:
