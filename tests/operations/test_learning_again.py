@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -88,11 +89,12 @@ def test_original_and_copy_learned_in_two_clones_are_one_and_no_contradiction(pr
 
 def test_a_success_and_its_copy_are_one(project: Project, tmp_path: Path) -> None:
     project.memory().remember("how we mend", key=LOOP)
-    deed = [{**one, "timestamp": "2099-02-01T10:00:00Z"} for one in session("s1", "edit lint test commit read")]
+    deed = [{**one, "timestamp": "2099-02-01T10:00:00Z"} for one in session("s1", "edit lint test commit test")]
     for records in (deed, copied(deed, "s2")):
         project.memory().learn([saved(tmp_path, records)])
-    kinds = [line.kind for line in project.memory().explain(LOOP).lines]
-    assert kinds.count("succeeded") == 1
+    lines = project.memory().explain(LOOP).lines
+    assert [line.kind for line in lines].count("succeeded") == 1
+    assert {line.calls.session for line in lines if line.calls} == {"s1"}, "the copy is not taken for the session"
 
 
 def test_a_request_in_a_copy_is_the_same_request(project: Project, tmp_path: Path) -> None:
@@ -159,6 +161,46 @@ def test_a_run_that_is_killed_before_it_writes_is_made_up_for(
         with pytest.raises(Killed):
             project.memory().learn()
     assert project.memory().learn().new > 0
+
+
+def test_what_is_much_is_learned_in_portions_and_a_run_that_is_killed_goes_on_from_there(
+    project: Project, sealed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ("s1", "s2", "s3")
+    for number, name in enumerate(names):
+        path = here(sealed, project, session(name, "edit lint test commit"))
+        os.utime(path, (number, number))
+    monkeypatch.setattr(gathering, "AT_ONCE", 1)
+    learn = gathering.learn
+    runs: list[int] = []
+
+    def killed_in_the_third(*arguments: Any, **options: Any) -> Any:
+        runs.append(len(arguments[1]))
+        if len(runs) == 3:
+            raise Killed
+        return learn(*arguments, **options)
+
+    monkeypatch.setattr(gathering, "learn", killed_in_the_third)
+    with pytest.raises(Killed):
+        project.memory().learn()
+    done = project.memory().learn()
+    assert runs == [1, 2, 3, 3], "what was learned before is read along"
+    assert done.gathered is not None and (done.gathered.new, done.gathered.known) == (1, 2)
+    other = Project.new(project.root.parent / "other")
+    other.memory().init()
+    other.memory().learn([path.parent])
+    assert confidences(project) == confidences(other)
+    assert confidences(project)[LOOP] == 3
+
+
+def test_the_portions_of_a_run_are_told_as_one(project: Project, sealed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("s1", "s2"):
+        here(sealed, project, session(name))
+    monkeypatch.setattr(gathering, "AT_ONCE", 1)
+    done = project.memory().learn()
+    assert {one.key: (one.support, one.new) for one in done.patterns}[LOOP] == (4, 4)
+    assert (done.new, done.gathered and done.gathered.new) == (sum(one.new for one in done.patterns), 2)
+    assert [one.key for one in done.entered].count(LOOP) == 1
 
 
 def test_two_runs_at_once_count_once(project: Project, sealed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
