@@ -54,8 +54,7 @@ def read_all(
     folder without any; other files below a folder that are no transcripts are passed over, and with ``found`` (nobody
     named them, and they may be gone by now) all such files are. ``progress`` is told (files read, files in all).
     """
-    own, others = Sessions(), list[Draft]()
-    seen: set[str] = set()
+    gathered = _Gathered()
     skipped: Counter[str] = Counter()
     named = [(Path(path), _names(Path(path))) for path in paths]
     total, read = sum(len(names) for _, names in named), 0
@@ -80,20 +79,39 @@ def read_all(
         if not known and not found:
             _refuse(path)
         for file in known:
-            names_of = {file.path} if isinstance(file, claude_code.File) else {draft.path for draft in file}
-            if seen & names_of:
-                continue
-            seen |= names_of
-            if isinstance(file, claude_code.File):
-                own.add(file)
-            else:
-                others += file
-    transcripts = sorted([*own.transcripts(), *joined(others)], key=lambda one: (one.day, one.session))
-    where = dict(own.paths())
-    for draft in others:
-        for identity in draft.uses:
-            where.setdefault((draft.agent, draft.session, identity), draft.path)
-    return Reading(transcripts, where, skipped)
+            gathered.add(file)
+    return Reading(gathered.transcripts(), gathered.paths(), skipped)
+
+
+class _Gathered:
+    """What was read, each file once."""
+
+    def __init__(self) -> None:
+        self.own, self.others = Sessions(), list[Draft]()
+        self._seen: set[str] = set()
+
+    def add(self, file: _File) -> None:
+        """Take a file in, unless it was named before."""
+        names = {file.path} if isinstance(file, claude_code.File) else {draft.path for draft in file}
+        if self._seen & names:
+            return
+        self._seen |= names
+        if isinstance(file, claude_code.File):
+            self.own.add(file)
+        else:
+            self.others += file
+
+    def transcripts(self) -> list[Transcript]:
+        """Return all sessions, by day and session."""
+        return sorted([*self.own.transcripts(), *joined(self.others)], key=lambda one: (one.day, one.session))
+
+    def paths(self) -> dict[Call, str]:
+        """Return the file of each call."""
+        where = dict(self.own.paths())
+        for draft in self.others:
+            for identity in draft.uses:
+                where.setdefault((draft.agent, draft.session, identity), draft.path)
+        return where
 
 
 _File = claude_code.File | list[Draft]

@@ -124,7 +124,8 @@ class Tools:
         with self._sitting.memory() as memory:
             one = memory.explain(key)
         kept, left = one.lines[-EVIDENCE_ROWS:], len(one.lines) - EVIDENCE_ROWS
-        lines = render.explain_lines(replace(one, lines=kept))
+        shown = tuple(replace(line, calls=None) for line in kept)  # a model needs no paths
+        lines = render.explain_lines(replace(one, lines=shown))
         lines += [f"# {left} earlier pieces of evidence left out"] if left > 0 else []
         value = Explained(
             pattern=one.pattern, confidence=one.confidence, live=one.live, missing=one.missing,

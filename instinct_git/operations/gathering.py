@@ -7,7 +7,7 @@ so the latest that are known are read along with what is new; an id that is know
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,6 +25,9 @@ from instinct_git.storage.learned import Heard, Pointer, Project, Stamp
 
 ALONG = 64 * 2**20
 """Bytes of files known before, the latest, that are read along with new ones."""
+AT_ONCE = 128 * 2**20
+"""Bytes of new files that are learned in one go, then noted as learned: a run that is stopped goes on from there, and
+no more than this (and `ALONG`, or one file) is held in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,18 @@ class Found:
                 break
             chosen[path] = stamp
         return [Path(path) for path in sorted(chosen, key=lambda path: (chosen[path][1], path))]
+
+    def portions(self) -> Iterator[Found]:
+        """Yield the new ones in portions of `AT_ONCE`, the oldest first; to each what was known, and the ones before."""
+        known, portion, size = dict(self.known), dict[str, Stamp](), 0
+        for path in sorted(self.new, key=lambda path: (self.new[path][1], path)):
+            if portion and size + self.new[path][0] > AT_ONCE:
+                yield Found(portion, dict(known))
+                known |= portion
+                portion, size = {}, 0
+            portion[path] = self.new[path]
+            size += self.new[path][0]
+        yield Found(portion, known, self.used_up)
 
 
 def learn_named(
@@ -143,11 +158,17 @@ def learn_gathered(
 ) -> LearnResult:
     """Learn what was gathered, then note that it was: what is stopped before counts nothing twice, it is read again."""
     project, found, looked, heard = gathering
-    done = learn(space, found.to_read(), dry_run=dry_run, progress=progress, wanted=lambda one: _wanted(one, project),
-                 found=True, prompts=_prompts(heard, [*found.new, *found.known]))  # fmt: skip
-    if not dry_run:
-        learned.keep(space.place, found.new)
-        learned.drop([*found.used_up, *heard])
+    done = LearnResult((), 0, 0, {}, 0)
+    prompts = _prompts(heard, [*found.new, *found.known])
+    for portion in [found] if dry_run else found.portions():
+        more = learn(
+            space, portion.to_read(), dry_run=dry_run, progress=progress, wanted=lambda one: _wanted(one, project),
+            found=True, prompts=prompts,
+        )  # fmt: skip
+        done, prompts = done.then(more), []
+        if not dry_run:
+            learned.keep(space.place, portion.new)
+            learned.drop([*portion.used_up, *heard])
     return replace(done, gathered=Gathered(len(found.new), len(found.known), _names(looked)))
 
 

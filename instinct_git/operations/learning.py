@@ -114,7 +114,20 @@ class LearnResult:
     def has_news(self) -> bool:
         """True when something was learned that was not known."""
         asked = any(one.new for one in self.asked)
-        return bool(self.new or self.entered or self.reuse or self.reports or asked)
+        return bool(self.new or self.entered or self.reuse or asked)
+
+    def then(self, other: LearnResult) -> LearnResult:
+        """Return what this run and the one after it have learned together; of a pattern the later one tells where."""
+        new = Counter({one.key: one.new for one in self.patterns})
+        later = {one.key: replace(one, new=one.new + new[one.key]) for one in other.patterns}
+        return replace(
+            other, patterns=(*(one for one in self.patterns if one.key not in later), *later.values()),
+            sessions=self.sessions + other.sessions, calls=self.calls + other.calls,
+            skipped=dict(Counter(self.skipped) + Counter(other.skipped)), new=self.new + other.new,
+            entered=self.entered + other.entered, held=tuple(dict.fromkeys(self.held + other.held)),
+            asked=self.asked + other.asked, reuse=self.reuse + other.reuse, reports=self.reports + other.reports,
+            left_out=self.left_out + other.left_out,
+        )  # fmt: skip
 
 
 def learn(

@@ -137,11 +137,12 @@ def keep(place: Place, learned: Mapping[str, Stamp]) -> None:
 
 
 def note_calls(place: Place, found: Iterable[tuple[str, Calls]]) -> None:
-    """Note the calls behind evidence, as far as they are not known as such. Each run adds in one write; two that shorten
-    the file at once may forget some."""
+    """Note the calls behind evidence, as far as they are not known as such; a resumed copy takes no call away from the
+    session that is known for it. Each run adds in one write; two that shorten the file at once may forget some."""
     path = place.state_dir / _CALLS
     before = _logged(path)
-    new = {evidence_id: calls for evidence_id, calls in found if before.get(evidence_id) != calls}
+    new = {one: calls for one, calls in found if before.get(one, calls).session == calls.session}
+    new = {one: calls for one, calls in new.items() if before.get(one) != calls}
     lines = [json.dumps({"id": one, **asdict(calls)}, separators=(",", ":")) + "\n" for one, calls in new.items()]
     if not lines:
         return

@@ -19,8 +19,10 @@ from typing import NamedTuple
 
 from instinct_git.bridges.readers.draft import (
     CALL,
+    LONGEST_RESULT,
     NO_DAY,
     ROOM,
+    SCANT,
     clean,
     clipped,
     day_of,
@@ -131,7 +133,7 @@ def read(path: Path) -> File:
             file.skipped["file too long"] += 1
             break
         file.recognised = file.recognised or recognises(found)
-        record = _record(found, file.skipped)
+        record = _record(found, file.skipped, LONGEST_RESULT if room > ROOM // 2 else SCANT)
         if record.message is not None:
             room -= _size(record.message)
         if record.time is not None and (file.first is None or record.time < file.first):
@@ -145,7 +147,7 @@ def _size(message: _Message) -> int:
     return len(message.said) + given + sum(CALL + len(told) for _, told, _ in message.results)
 
 
-def _record(record: Mapping[str, object], skipped: Counter[str]) -> _Record:
+def _record(record: Mapping[str, object], skipped: Counter[str], longest: int) -> _Record:
     kind, message = record.get("type"), record.get("message")
     stamp = text(record, "timestamp")
     session, time = text(record, "sessionId", "session_id"), when(stamp) if stamp else None
@@ -156,10 +158,12 @@ def _record(record: Mapping[str, object], skipped: Counter[str]) -> _Record:
         return _Record(session, stamp, time, "no message", False, None)
     if text(record, "agentId").startswith("acompact"):  # it rewrites the conversation; it does no work
         return _Record(session, stamp, time, "compaction helper", True, None)
-    return _Record(session, stamp, time, "", True, _message(record, message, skipped))
+    return _Record(session, stamp, time, "", True, _message(record, message, skipped, longest))
 
 
-def _message(record: Mapping[str, object], message: Mapping[str, object], skipped: Counter[str]) -> _Message:
+def _message(
+    record: Mapping[str, object], message: Mapping[str, object], skipped: Counter[str], longest: int
+) -> _Message:
     agent = text(record, "agentId")
     said = _typed(record, message) if record.get("type") == "user" else _words(message) if agent else ""
     uses, results = [], []
@@ -171,7 +175,7 @@ def _message(record: Mapping[str, object], message: Mapping[str, object], skippe
             else:
                 skipped["tool use without a name or id"] += 1
         elif block.get("type") == "tool_result":
-            error, told = block.get("is_error"), clean(clipped(_result_text(block.get("content"))))
+            error, told = block.get("is_error"), clean(clipped(_result_text(block.get("content")), longest))
             results.append((text(block, "tool_use_id"), redact(told), error if isinstance(error, bool) else None))
     return _Message(
         str(record["type"]), text(record, "uuid"), text(record, "parentUuid"), record.get("isSidechain") is True,

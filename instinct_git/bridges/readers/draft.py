@@ -21,7 +21,7 @@ from instinct_git.core.transcript import Prompt, ToolCall, Transcript
 
 NO_DAY = "19700101"
 LONGEST_RESULT = 40_000  # characters; of a longer text only the two ends are kept, where errors and summaries are
-ROOM = 128 * 2**20  # characters that are kept of one file; of what comes then only `SCANT` are kept of a result
+ROOM = 128 * 2**20  # characters that are kept of one file; once half of it is full, of a result only `SCANT` are
 SCANT = 400
 CALL = 400  # what a call takes besides its arguments and its result
 DEEPEST = 6  # levels of arguments that are kept
@@ -85,7 +85,7 @@ class Draft:
     def result(self, identity: str, text: str, error: bool | None) -> None:
         """Note what came back; of two accounts the first text and the first known outcome hold."""
         known, failed = self.results.get(identity, ("", None))
-        told = known or clipped(text, LONGEST_RESULT if self.kept <= ROOM else SCANT)
+        told = known or clipped(text, LONGEST_RESULT if self.kept <= ROOM // 2 else SCANT)
         self.kept += len(told) - len(known)
         self.results[identity] = (told, error if failed is None else failed)
 

@@ -440,3 +440,24 @@ def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(InstinctError, match="is not a transcript"):
         read_transcripts([tmp_path / "pipe"])
+
+
+def mini(seconds: object, **extra: object) -> list[Json]:
+    said = {"role": "assistant", "content": "```bash\npytest -q\n```", "extra": {"timestamp": seconds, **extra}}
+    return [{"role": "system", "content": "x"}, said, {"role": "user", "content": "<returncode>0</returncode>ok"}]
+
+
+@pytest.mark.parametrize(
+    ("messages", "name", "day"),
+    [
+        (mini(1_772_359_200.5), "a.traj.json", "20260301"),
+        (mini(None, response={"created": 1_772_359_200}), "a.traj.json", "20260301"),
+        (mini("soon"), "run-2026-02-03.traj.json", "20260203"),
+        (mini(True), "a.traj.json", "19700101"),
+    ],
+)
+def test_a_trajectorys_day_is_told_by_its_messages_else_by_its_name(
+    tmp_path: Path, messages: list[Json], name: str, day: str
+) -> None:
+    (one,) = readers.read([value(tmp_path / name, messages)])
+    assert one.day == day
