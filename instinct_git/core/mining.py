@@ -6,7 +6,7 @@ transcripts give the same answer, whatever their order.
 * **Sequences** ``seq:a->b->c``: two to `LONGEST` steps of one thread. Looks (`actions.LOOKS`), refused calls and calls
   that did not happen (failed, and not a check) may lie between; a run of one action is one step, and so is a run of
   edits and writes. Three steps or more need ``min_support``; two steps happen by chance, and need one more.
-* **Boring** is a sequence whose steps are all `actions.CHANGES`; one that comes back to a step that is no check, or
+* **Boring** is a sequence whose steps are all `actions.CHANGES`; one with a nameless step; one that comes back to a step that is no check, or
   twice to a check; and one that ends in a change after a check or after a single step, for an edit follows
   everything. So a loop is told once, from the check: ``test->edit->test``, neither ``edit->test->edit`` nor
   ``test->edit``; and of two steps that take turns one order is told.
@@ -20,16 +20,16 @@ transcripts give the same answer, whatever their order.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from instinct_git.core import combos
-from instinct_git.core.actions import CHANGES, CHECKS, LOOKS
+from instinct_git.core.actions import CHANGES, CHECKS, LOOKS, NAMELESS
 from instinct_git.core.corrections import refused
 from instinct_git.core.fixes import fixes
 from instinct_git.core.preferences import preferences
 from instinct_git.core.telling import sequence_title
-from instinct_git.core.threads import Learned, Spot, Step, Thread, all_threads, learned_of, threads_of
+from instinct_git.core.threads import Learned, Occurrence, Spot, Step, Thread, all_threads, learned_of, threads_of
 from instinct_git.core.transcript import Transcript
 
 PER_SESSION = 12  # sequences told about one session, at most
@@ -78,7 +78,7 @@ def _runs(steps: Sequence[Step]) -> list[_Run]:
 def _boring(steps: Sequence[str]) -> bool:
     returns = any(number > (2 if step in CHECKS else 1) for step, number in Counter(steps).items())
     idle_end = steps[-1] in CHANGES and (len(steps) == 2 or not CHECKS.isdisjoint(steps))
-    return returns or idle_end or set(steps) <= CHANGES
+    return returns or idle_end or set(steps) <= CHANGES or not NAMELESS.isdisjoint(steps)
 
 
 def _windows(runs: Sequence[Sequence[_Run]], sizes: Iterable[int]) -> dict[tuple[str, ...], list[Spot]]:
@@ -104,6 +104,43 @@ def redone(transcripts: Sequence[Transcript], wanted: Iterable[tuple[str, ...]])
         learned_of("seq:" + "->".join(steps), sequence_title(steps), threads, spots[steps])
         for steps in sorted(known & spots.keys())
     ]
+
+
+def whole(found: Sequence[Learned]) -> list[Learned]:
+    """What was found, in the same order; a sequence that is mostly done as a part of longer ones that recur here keeps
+    only the occurrences that are not: a deed counts for the whole of what was done."""
+    longer: dict[tuple[str, str], list[tuple[int, int, tuple[str, ...]]]] = defaultdict(list)
+    for one in found:
+        steps = _steps(one)
+        for spot in one.occurrences if len(steps) > 2 and one.support > 1 else ():
+            longer[spot.agent, spot.session].append((spot.calls[0], spot.calls[-1], steps))
+    kept = []
+    for one in found:
+        outside = tuple(_outside(one, longer)) if _steps(one) else one.occurrences
+        kept.append(replace(one, occurrences=outside) if 2 * len(outside) <= len(one.occurrences) else one)
+    return kept
+
+
+def _steps(one: Learned) -> tuple[str, ...]:
+    prefix, _, body = one.key.partition(":")
+    return tuple(body.split("->")) if prefix == "seq" else ()
+
+
+def _outside(
+    one: Learned, longer: Mapping[tuple[str, str], Sequence[tuple[int, int, tuple[str, ...]]]]
+) -> Iterator[Occurrence]:
+    steps = _steps(one)
+    size = len(steps)
+    for spot in one.occurrences:
+        if not any(
+            first <= spot.calls[0] and spot.calls[-1] <= last and size < len(whole_of) and _part(steps, whole_of)
+            for first, last, whole_of in longer.get((spot.agent, spot.session), ())
+        ):
+            yield spot
+
+
+def _part(steps: tuple[str, ...], of: tuple[str, ...]) -> bool:
+    return any(of[start : start + len(steps)] == steps for start in range(len(of) - len(steps) + 1))
 
 
 def outward(transcripts: Sequence[Transcript], external: Callable[[str], bool], least: int) -> list[Learned]:

@@ -43,6 +43,7 @@ CALLS: dict[str, tuple[str, dict[str, object], str]] = {
         "<tool_use_error>String to replace not found in file.</tool_use_error>",
     ),
     "unread!": ("Edit", {"file_path": "/p/a.py"}, "<tool_use_error>File has not been read yet.</tool_use_error>"),
+    "private": ("mcp__acme__acme", {}, "ok"),
     "refused": ("Bash", {"command": "pytest"}, "The user doesn't want to proceed with this tool use."),
 }
 ERRORS = {"text!", "unread!", "hook!", "import!", "refused"}
@@ -119,10 +120,20 @@ def test_two_steps_need_one_more_occurrence_than_three() -> None:
 
 @pytest.mark.parametrize(
     "words",
-    ["edit edit edit edit", "write edit write edit", "read status read status", "test test test test"],
+    [
+        "lint private push private compile private",
+        "edit edit edit edit",
+        "write edit write edit",
+        "read status read status",
+        "test test test test",
+    ],
 )
 def test_boring_sequences_are_not_told(words: str) -> None:
     assert found(words) == {}
+
+
+def test_a_step_that_has_no_name_is_in_no_sequence() -> None:
+    assert [key for key in found("lint private push todo " * 4) if "tool" in key] == []
 
 
 def test_a_loop_is_told_from_the_check() -> None:
