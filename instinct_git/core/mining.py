@@ -20,7 +20,7 @@ transcripts give the same answer, whatever their order.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from instinct_git.core import combos
@@ -107,17 +107,18 @@ def redone(transcripts: Sequence[Transcript], wanted: Iterable[tuple[str, ...]])
 
 
 def whole(found: Sequence[Learned]) -> list[Learned]:
-    """What was found, in the same order; a sequence that is mostly done as a part of longer ones that recur here keeps
-    only the occurrences that are not: a deed counts for the whole of what was done."""
-    longer: dict[tuple[str, str], list[tuple[int, int, tuple[str, ...]]]] = defaultdict(list)
-    for one in found:
-        steps = _steps(one)
-        for spot in one.occurrences if len(steps) > 2 and one.support > 1 else ():
-            longer[spot.agent, spot.session].append((spot.calls[0], spot.calls[-1], steps))
+    """What was found, in the same order; a sequence that is mostly done as a part of one longer sequence that recurs here
+    keeps only the occurrences that are not: a deed counts for the whole of what was done."""
+    longer = [(_steps(one), one) for one in found if len(_steps(one)) > 2 and one.support > 1]
     kept = []
     for one in found:
-        outside = tuple(_outside(one, longer)) if _steps(one) else one.occurrences
-        kept.append(replace(one, occurrences=outside) if 2 * len(outside) <= len(one.occurrences) else one)
+        steps, spots = _steps(one), one.occurrences
+        for other, held in longer if steps else ():
+            if len(steps) < len(other) and _part(steps, other):
+                outside = _outside(one.occurrences, held)
+                if 2 * len(outside) < len(one.occurrences):
+                    spots = tuple(spot for spot in spots if spot in outside)
+        kept.append(one if spots == one.occurrences else replace(one, occurrences=spots))
     return kept
 
 
@@ -126,17 +127,16 @@ def _steps(one: Learned) -> tuple[str, ...]:
     return tuple(body.split("->")) if prefix == "seq" else ()
 
 
-def _outside(
-    one: Learned, longer: Mapping[tuple[str, str], Sequence[tuple[int, int, tuple[str, ...]]]]
-) -> Iterator[Occurrence]:
-    steps = _steps(one)
-    size = len(steps)
-    for spot in one.occurrences:
-        if not any(
-            first <= spot.calls[0] and spot.calls[-1] <= last and size < len(whole_of) and _part(steps, whole_of)
-            for first, last, whole_of in longer.get((spot.agent, spot.session), ())
-        ):
-            yield spot
+def _outside(spots: Iterable[Occurrence], held: Learned) -> set[Occurrence]:
+    """The occurrences that do not lie within one of a longer sequence."""
+    ranges: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
+    for spot in held.occurrences:
+        ranges[spot.agent, spot.session].append((spot.calls[0], spot.calls[-1]))
+    return {
+        spot
+        for spot in spots
+        if not any(a <= spot.calls[0] and spot.calls[-1] <= b for a, b in ranges[spot.agent, spot.session])
+    }
 
 
 def _part(steps: tuple[str, ...], of: tuple[str, ...]) -> bool:
