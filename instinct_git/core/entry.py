@@ -76,7 +76,7 @@ def observations(learned: Learned, at: str) -> list[Evidence]:
     """Return one observation an occurrence. Its id is made of the agent, the session, the key and the agent's own id of
     the first call: no part of a session that is read, and nothing that is appended to it, changes it."""
     key = normalise_key(learned.key)
-    extra = {"title": learned.title} if learned.title else NOTHING
+    extra = {name: words for name, words in (("title", learned.title), ("desc", learned.text)) if words} or NOTHING
     return [
         Evidence(seen, key, "observed", at, spot.agent, session_code(spot.agent, spot.session), extra=extra)
         for seen, spot in zip(_ids(learned), learned.occurrences, strict=True)

@@ -28,7 +28,7 @@ from instinct_git.core.actions import CHANGES, CHECKS, LOOKS, NAMELESS
 from instinct_git.core.corrections import refused
 from instinct_git.core.fixes import fixes
 from instinct_git.core.preferences import preferences
-from instinct_git.core.telling import sequence_title
+from instinct_git.core.telling import combo_text, sequence_text, sequence_title
 from instinct_git.core.threads import Learned, Occurrence, Spot, Step, Thread, all_threads, learned_of, threads_of
 from instinct_git.core.transcript import Transcript
 
@@ -100,10 +100,7 @@ def redone(transcripts: Sequence[Transcript], wanted: Iterable[tuple[str, ...]])
     threads = all_threads(transcripts)
     known = set(wanted)
     spots = _windows([_runs(thread.steps) for thread in threads], sorted({len(steps) for steps in known}))
-    return [
-        learned_of("seq:" + "->".join(steps), sequence_title(steps), threads, spots[steps])
-        for steps in sorted(known & spots.keys())
-    ]
+    return [_sequence(steps, threads, spots[steps]) for steps in sorted(known & spots.keys())]
 
 
 def whole(found: Sequence[Learned]) -> list[Learned]:
@@ -161,9 +158,7 @@ def outward(transcripts: Sequence[Transcript], external: Callable[[str], bool], 
                     taken.add(turns[start])
                     spot = Spot(number, start, (*(run.last for run in window[:-1]), window[-1].first))
                     found.setdefault(steps, []).append(spot)
-    return [
-        learned_of("seq:" + "->".join(steps), sequence_title(steps), threads, spots) for steps, spots in found.items()
-    ]
+    return [_sequence(steps, threads, spots) for steps, spots in found.items()]
 
 
 def done_between(transcript: Transcript, first: int, last: int) -> Learned | None:
@@ -175,8 +170,12 @@ def done_between(transcript: Transcript, first: int, last: int) -> Learned | Non
         names = tuple(run.action for run in runs)
         if 2 <= len(runs) <= LONGEST_TURN and not _boring(names):
             calls = (*(run.last for run in runs[:-1]), runs[-1].first)
-            return learned_of("seq:" + "->".join(names), sequence_title(names), [thread], [Spot(0, 0, calls)])
+            return _sequence(names, [thread], [Spot(0, 0, calls)])
     return None
+
+
+def _sequence(steps: Sequence[str], threads: Sequence[Thread], spots: Sequence[Spot]) -> Learned:
+    return learned_of("seq:" + "->".join(steps), sequence_title(steps), threads, spots, sequence_text(steps))
 
 
 def _sequences(threads: Sequence[Thread], min_support: int) -> list[Learned]:
@@ -187,10 +186,7 @@ def _sequences(threads: Sequence[Thread], min_support: int) -> list[Learned]:
         if len(found) >= min_support + (len(steps) == 2) and not _boring(steps)
     ]
     frequent.sort(key=lambda pair: (-len(pair[0]) * len(pair[1]), -len(pair[0]), pair[0]))
-    return [
-        learned_of("seq:" + "->".join(steps), sequence_title(steps), threads, found)
-        for steps, found in _told(frequent, threads)
-    ]
+    return [_sequence(steps, threads, found) for steps, found in _told(frequent, threads)]
 
 
 def _told(
@@ -227,6 +223,7 @@ def _combos(threads: Sequence[Thread]) -> list[Learned]:
             sequence_title(one.actions),
             threads,
             [Spot(number, 0, calls) for number, calls in one.occurrences],
+            combo_text(one.actions),
         )
         for one in combos.find(done)
     ]

@@ -6,7 +6,7 @@ import pytest
 
 from instinct_git.core.choices import written_in
 from instinct_git.core.mining import mine
-from instinct_git.core.telling import sequence_title
+from instinct_git.core.telling import sequence_text, sequence_title
 from instinct_git.core.transcript import Prompt, ToolCall, Transcript
 
 
@@ -77,3 +77,15 @@ def test_servers_tools_are_named_in_titles_as_a_person_would() -> None:
     assert sequence_title(["linear-list_issues", "edit", "mcp-query", "terraform-apply"]) == (
         "Call linear (list issues), make the change, call a tool (query), then run terraform apply"
     )
+
+
+@pytest.mark.parametrize(
+    ("steps", "text"),
+    [
+        ("edit test", "Make the change, then run the tests. The last step shows whether it worked."),
+        ("test commit", "Run the tests, then commit. Go on after a check only when it passes."),
+        ("commit push", "Commit, then push. In this order, as one piece of work."),
+    ],
+)
+def test_a_sequence_is_described_with_when_to_go_on(steps: str, text: str) -> None:
+    assert sequence_text(steps.split()) == text
