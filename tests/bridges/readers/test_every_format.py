@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from instinct_git.bridges import readers
 from instinct_git.bridges.readers import source
-from instinct_git.core.actions import action_of, failed
+from instinct_git.core.actions import action_of
 from instinct_git.core.mining import mine
+from instinct_git.core.outcomes import failed
 from instinct_git.core.transcript import Transcript
 from tests.bridges.readers.formats import LINES, TEXTS, VALUES, Format, Ran, Session, opencode
 

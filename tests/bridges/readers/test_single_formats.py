@@ -12,7 +12,8 @@ import pytest
 
 from instinct_git.bridges import readers
 from instinct_git.bridges.transcripts import read_transcripts
-from instinct_git.core.actions import action_of, failed
+from instinct_git.core.actions import action_of
+from instinct_git.core.outcomes import failed
 from instinct_git.core.transcript import Transcript
 from instinct_git.errors import InstinctError
 from tests.bridges.readers.formats import TEXTS, Json, Ran, Session, at, opencode
