@@ -29,47 +29,42 @@ def session(number: int) -> Session:
     return one
 
 
-def after(project: Project, clock: Clock, sessions: int) -> Memory:
-    memory = project.memory(clock)
-    for number in range(sessions):
-        memory.learn([session(number).file(project.root.parent)])
-        memory.consolidate()
-        clock.forward(1)
-    return memory
+def learn(memory: Memory, clock: Clock, folder: Path, number: int) -> None:
+    """What the end of a session does: it learns the new one along with those before, and the evidence is folded."""
+    memory.learn([session(day).file(folder) for day in range(number + 1)])
+    memory.consolidate()
+    clock.forward(1)
 
 
 def test_nothing_after_the_first_session_something_after_the_third_rules_after_the_tenth(
-    project: Project, clock: Clock
+    tmp_path: Path, clock: Clock
 ) -> None:
+    """In a plain folder, where a batch writes without a commit: what is folded is the same."""
     told: list[list[str]] = []
-    memory = project.memory(clock)
+    memory = Memory(tmp_path, now=clock)
+    memory.init()
+    memory = Memory(tmp_path, now=clock)
     for number in range(10):
-        memory.learn([session(number).file(project.root.parent)])
-        memory.consolidate()
+        learn(memory, clock, tmp_path, number)
         told.append([str(one.pattern) for one in memory.suggest()])
-        clock.forward(1)
     assert told[0] == []
     assert told[2] != []
-    rules = [one.pattern for one in memory.list(level="rule")]
+    rules = {one.pattern for one in memory.list(level="rule")}
     assert len(rules) >= 3
     assert "pref:commits=conventional" in rules
-    assert any(key.startswith("seq:") and "lint->commit" in key for key in told[9])
-    assert len(told[9]) <= 12
-    assert project.errors() == []
-
-
-def test_one_session_learned_ten_times_suggests_nothing(project: Project, clock: Clock) -> None:
-    memory = project.memory(clock)
-    for _ in range(10):
-        memory.learn([session(0).do("edit test lint commit " * 9).file(project.root.parent)])
-        memory.consolidate()
-        clock.forward(1)
-    assert memory.suggest() == []
-    assert max(one.confidence for one in memory.list()) <= 3
-
-
-def test_nothing_that_was_learned_quotes_anybody(project: Project, clock: Clock, tmp_path: Path) -> None:
-    after(project, clock, 4)
-    log = project.git("log", "-p")
+    assert any("test->lint->commit" in key for key in rules)
+    assert len(told[9]) <= 10, "what recurs is told in few words"
+    written = "".join(one.read_text("utf-8") for one in (tmp_path / ".instinct").rglob("*") if one.is_file())
     for word in ("Initech", "Lumbergh", "coupon", "checkout", "购物车", "/home/dev", "a.py", "the cart"):
-        assert word not in log
+        assert word not in written
+
+
+def test_one_long_session_alone_suggests_nothing_however_often_it_is_learned(project: Project, clock: Clock) -> None:
+    memory = project.memory(clock)
+    file = session(0).do("edit test lint commit " * 9).file(project.root.parent)
+    memory.learn([file])
+    memory.consolidate()
+    memory.learn([file])
+    memory.consolidate()
+    assert memory.suggest() == []
+    assert max(one.confidence for one in memory.list()) == 3

@@ -115,8 +115,11 @@ ACTIONS: Mapping[str, str] = dict(read_table(_TABLE))
 LOOKS = frozenset({"read", "search", "look", "todo", "wait", "stop", "plan", "ask", "skill", "stage", "finish"})
 """Actions that may lie between the steps of a sequence: they look, wait or prepare, and change nothing on their own."""
 
-CHANGES = frozenset(split_words("edit write run mkdir rm mv cp chmod ln rmdir tool mcp-tool"))
+CHANGES = frozenset(split_words("edit write run mkdir rm mv cp chmod ln rmdir"))
 """Actions that change files or do something nameless; a sequence of these alone says nothing."""
+
+NAMELESS = frozenset({"tool", "mcp-tool"})
+"""Tools of which nothing may be told; a sequence or combo with one says nothing."""
 
 CHECKS = frozenset({"test", "lint", "typecheck", "compile", "build", "format"})
 """Actions whose failure is a finding about the work, not a call that did not happen."""

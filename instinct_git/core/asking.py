@@ -100,7 +100,8 @@ def _choice(transcript: Transcript, prompt: Prompt, one: Stated) -> Request:
     """A choice that a person stated: it is remembered as what they asked for, in the words of the table."""
     return Request(
         transcript.agent, transcript.session, prompt.day or transcript.day, prompt.id or prompt.text, one.phrase,
-        default_kind(one.key, has_trigger_phrase=True), one.key, one.title, after=prompt.after,
+        default_kind(one.key, has_trigger_phrase=True), one.key, one.title, f"{one.title}. A person said so.",
+        after=prompt.after,
     )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator
+from functools import cache
 from typing import NamedTuple
 
 from instinct_git.core import choices
@@ -75,6 +76,8 @@ def _used(transcript: Transcript, after: int) -> set[str]:
 
 # --- tools and other words ----------------------------------------------------------------------------------------------
 
+_WORDS = frozenset({"black", "ty", "ava", "credo"})
+"""Tools that are ordinary words: they are meant where one of the same kind is named, or was used."""
 _NAMES = sorted(choices.TOOLS, key=lambda name: (-len(name), name))
 _SPOKEN = "|".join(re.escape(name).replace(r"\-", "[ -]") for name in _NAMES)
 _TOOL = re.compile(
@@ -95,16 +98,18 @@ def _unwrapped(text: str) -> str:
 _X, _Y = r"<(?P<use>[^>]+)>", r"<(?P<not>[^>]+)>(?:(?: ?(?:,|or|and|nor|/|和|或者?|、|跟) ?)+<(?P<nor>[^>]+)>)?"
 _STANDS = (
     r"always|from now on|as i (?:already )?(?:said|told you)|like i said|i (?:already )?(?:said|told you)(?: to)?|"
-    r"in this (?:repo(?:sitory)?|project|codebase)|in general|by default|everywhere|only|here|actually|"
+    r"in this (?:repo(?:sitory)?|project|codebase)|in general|by default|everywhere|only|here|actually|remember(?: to)?|"
     r"for (?:this|our) (?:repo(?:sitory)?|project|codebase)|in our (?:repo(?:sitory)?|projects?|codebase)|instead"
 )
 _LEAD = (
-    rf"(?P<lead>(?:(?:(?:no|nope|wrong|stop|wait)[,:;.!—-]+|{_STANDS}|please|pls|ok|okay|hey|sorry|and|but|so|also|again|remember|reminder|note|"
+    rf"(?P<lead>(?:(?:(?:no|nope|wrong|stop|wait)[,:;.!—-]+|{_STANDS}|please|pls|ok|okay|hey|sorry|and|but|so|also|again|reminder|note|"
     r"we|we should|you|you should|you must|you need to|(?:can|could|would|will) you|just|claude|let's|i want you to|"
     r"make sure (?:to|you)|be sure to)(?<=[\w,:;.!—-])(?![a-z])[ ,:;.!—-]*){0,6})"
 )
 _USE = (
-    r"(?:use|using|run|running|prefer|go with|stick (?:to|with)|switch(?: back)? to|take|choose|call)(?: only| just)?"
+    r"(?:use|using|run|running|prefer|go with|stick (?:to|with)|switch(?: back)? to|take|choose|call|"
+    r"(?:format|lint|test|install|check|type-?check|run)(?: (?:the|our|all))*(?: (?:code|files?|tests?|types|packages|dependencies|deps))? "
+    r"(?:with|using|by))(?: only| just)?"
 )
 _NOT = r"(?:(?:and|but) )?(?:not|never|instead of|rather than|over|(?:don't|do not|dont|never|no) (?:ever )?(?:use|run)|no)"
 _NOUN = r"(?:packages?|dependencies|deps|installs?|modules|tests?|testing|formatting|linting|code|python|js|javascript|typescript|node|everything|things)"
@@ -118,46 +123,60 @@ _WE = (
     r"(?:'s| is|'re| are)? (?:only |always |all )?(?:uses?|using|on|an?|prefers?|standardi[sz]ed? on)"
 )
 _GAP = r"[ ,;:—–.!-]*"
-_ENGLISH = tuple(
-    re.compile(pattern)
-    for pattern in (
-        rf"{_LEAD}{_USE} {_X}{_TAIL}{_GAP}{_NOT} {_Y}(?P<end>{_TAIL.replace('<tail>', '<tail2>')})",
-        rf"{_LEAD}(?:(?:don't|do not|dont|never|stop|avoid|no more) (?:ever )?(?:use |using |run |running |call |calling )?){_Y}"
-        rf"{_TAIL}(?:{_GAP}(?:but |rather |instead )?(?:{_USE} |it's |we use |we're on )?{_X}(?P<end>{_TAIL.replace('<tail>', '<tail2>')}))?",
-        rf"{_LEAD}(?:it's |that's )?{_X}{_GAP}(?:not|instead of|rather than|and not) {_Y}{_TAIL}",
-        rf"{_LEAD}(?:it's |that's )?(?:not|no) {_Y}{_GAP}(?:but |it's |use |rather )?{_X}{_TAIL}",
-        rf"{_LEAD}instead of {_Y}{_GAP}{_USE} {_X}{_TAIL}",
-        rf"{_LEAD}(?P<we>{_WE}) {_X}(?: (?:project|repo|shop))?{_TAIL}(?:{_GAP}{_NOT} {_Y})?",
-        rf"{_LEAD}{_USE} {_X}{_TAIL}",
-        rf"{_LEAD}{_X} (?P<we>only|instead|everywhere)(?: please)?",
+
+
+@cache
+def _english() -> tuple[re.Pattern[str], ...]:
+    """The clauses in English; made when the first is read, for it takes a while."""
+    return tuple(
+        re.compile(pattern)
+        for pattern in (
+            rf"{_LEAD}{_USE} {_X}{_TAIL}{_GAP}{_NOT} {_Y}(?P<end>{_TAIL.replace('<tail>', '<tail2>')})",
+            rf"{_LEAD}(?:(?:don't|do not|dont|never|stop|avoid|no more) (?:ever )?(?:use |using |run |running |call |calling )?){_Y}"
+            rf"{_TAIL}(?:{_GAP}(?:but |rather |instead |and )?(?:{_USE} |it's |we use |we're on )?{_X}(?P<end>{_TAIL.replace('<tail>', '<tail2>')}))?",
+            rf"{_LEAD}(?:it's |that's )?{_X}{_GAP}(?:not|instead of|rather than|and not) {_Y}{_TAIL}",
+            rf"{_LEAD}(?:it's |that's )?(?:not|no) {_Y}{_GAP}(?:but |it's |use |rather )?{_X}{_TAIL}",
+            rf"{_LEAD}instead of {_Y}{_GAP}{_USE} {_X}{_TAIL}",
+            rf"{_LEAD}(?P<we>{_WE}) {_X}(?: (?:project|repo|shop))?{_TAIL}(?:{_GAP}{_NOT} {_Y})?",
+            rf"{_LEAD}{_USE} {_X}{_TAIL}",
+            rf"{_LEAD}{_X} (?P<we>only|instead|everywhere)(?: please)?",
+        )
     )
-)
+
+
 _ZH_STANDS = (
     r"以后|以後|今后|今後|从现在起|从现在开始|從現在起|从今以后|之后|本项目|本項目|(?:在)?(?:这个|這個|我们的?|我們的?)?(?:项目|項目|仓库|倉庫|专案|專案)(?:里|裡|中|里面)?|"
-    r"都|一律|统一|統一|总是|始终|始終|永远|永遠|必须|必須|只能?|不对|不對|不是|错了?|錯了?|应该|應該|应当|我说过|我說過|我们|我們|咱们|这里|這裡|全部"
+    r"记住|記住|注意|包管理器?|代码格式化|都|一律|统一|統一|总是|始终|始終|永远|永遠|必须|必須|只能?|不对|不對|不是|错了?|錯了?|应该|應該|应当|我说过|我說過|我们|我們|咱们|这里|這裡|全部"
 )
 _ZH_LEAD = (
-    rf"(?P<lead>(?:(?:{_ZH_STANDS}|请|請|麻烦你?|等等|停|喂|你|还是|還是|就|也|要|得|需要|尽量|那|记住|記住|注意|装包|安装|安裝|装依赖|安装依赖)[,，:：、!！。]?)"
+    rf"(?P<lead>(?:(?:{_ZH_STANDS}|请|請|麻烦你?|等等|停|喂|你|还是|還是|就|也|要|得|需要|尽量|那|格式化|跑?测试|跑?測試|装包|安装|安裝|装依赖|安装依赖)[,，:：、!！。]?)"
     + r"{0,6})"
 )
-_ZH_USE = r"(?:使用|改用|改成|换成|換成|用的是|用回|采用|採用|用)"
+_ZH_USE = r"(?:使用|改用|改成|换成|換成|用的是?|用回|采用|採用|用)"
 _ZH_NOT = r"(?:千万|千萬|绝对|絕對|请|請)?(?:不要再?|别再?|別再?|不能再?|不可以?|不准|不許|不许|禁止|请勿|勿|避免|停止|不再|不应该|不應該|不应|而不是|而非|不是|不)"
 _ZH_TAIL = r"(?P<tail>(?:来|來|去|安装|安裝|装包|装|依赖|依賴|包|管理|跑|运行|測試|测试|格式化|代码|代碼|吧|啊|呀|哦|喔|了|就行|就好|就可以|即可|谢谢|謝謝|都|才对|[,，]){0,6})"
 _ZH_GAP = r"[,，;；。、!！—-]*"
-_CHINESE = tuple(
-    re.compile(pattern)
-    for pattern in (
-        rf"{_ZH_LEAD}{_ZH_USE}{_X}{_ZH_TAIL}{_ZH_GAP}(?:而|但)?{_ZH_NOT}{_ZH_USE}?{_Y}(?P<end>{_ZH_TAIL.replace('<tail>', '<tail2>')})",
-        rf"{_ZH_LEAD}{_ZH_NOT}{_ZH_USE}{_Y}{_ZH_TAIL}{_ZH_GAP}(?:请|請|要|改|而是|而要|应该|應該|统一|統一|都|得)*{_ZH_USE}?{_X}(?P<end>{_ZH_TAIL.replace('<tail>', '<tail2>')})",
-        rf"{_ZH_LEAD}(?P<no>{_ZH_NOT}){_ZH_USE}{_Y}{_ZH_TAIL}",
-        rf"{_ZH_LEAD}{_Y}{_ZH_NOT}{_ZH_USE}?{_ZH_GAP}(?:请|請|要|改|而是|应该|統一|统一|都)*{_ZH_USE}{_X}{_ZH_TAIL}",
-        rf"{_ZH_LEAD}{_Y}(?P<no>{_ZH_NOT}){_ZH_USE}{_ZH_TAIL}",
-        rf"{_ZH_LEAD}(?:是)?{_X}{_ZH_GAP}(?:而)?不是{_Y}{_ZH_TAIL}",
-        rf"{_ZH_LEAD}(?:不是){_Y}{_ZH_GAP}(?:而)?是{_X}{_ZH_TAIL}",
-        rf"{_ZH_LEAD}{_ZH_USE}{_X}(?:来)?(?:代替|替代|取代){_Y}{_ZH_TAIL}",
-        rf"{_ZH_LEAD}(?P<verb>{_ZH_USE}){_X}{_ZH_TAIL}",
+
+
+@cache
+def _chinese() -> tuple[re.Pattern[str], ...]:
+    """The clauses in Chinese."""
+    return tuple(
+        re.compile(pattern)
+        for pattern in (
+            rf"{_ZH_LEAD}{_ZH_USE}{_X}{_ZH_TAIL}{_ZH_GAP}(?:而|但)?{_ZH_NOT}{_ZH_USE}?{_Y}(?P<end>{_ZH_TAIL.replace('<tail>', '<tail2>')})",
+            rf"{_ZH_LEAD}{_ZH_NOT}{_ZH_USE}{_Y}{_ZH_TAIL}{_ZH_GAP}(?:请|請|要|改|而是|而要|应该|應該|统一|統一|都|得)*{_ZH_USE}?{_X}(?P<end>{_ZH_TAIL.replace('<tail>', '<tail2>')})",
+            rf"{_ZH_LEAD}(?P<no>{_ZH_NOT}){_ZH_USE}{_Y}{_ZH_TAIL}",
+            rf"{_ZH_LEAD}{_Y}{_ZH_NOT}{_ZH_USE}?{_ZH_GAP}(?:请|請|要|改|而是|应该|統一|统一|都)*{_ZH_USE}{_X}{_ZH_TAIL}",
+            rf"{_ZH_LEAD}{_Y}(?P<no>{_ZH_NOT}){_ZH_USE}{_ZH_TAIL}",
+            rf"{_ZH_LEAD}(?:是)?{_X}{_ZH_GAP}(?:而)?不是{_Y}{_ZH_TAIL}",
+            rf"{_ZH_LEAD}(?:不是){_Y}{_ZH_GAP}(?:而)?是{_X}{_ZH_TAIL}",
+            rf"{_ZH_LEAD}{_ZH_USE}{_X}(?:来)?(?:代替|替代|取代){_Y}{_ZH_TAIL}",
+            rf"{_ZH_LEAD}(?P<verb>{_ZH_USE}){_X}{_ZH_TAIL}",
+        )
     )
-)
+
+
 _MARKED = re.compile(rf"{_STANDS}|\b(?:no|nope|wrong|stop)\b")
 _ZH_MARKED = re.compile(rf"{_ZH_STANDS}|才对")
 _DOUBT = re.compile(
@@ -169,20 +188,25 @@ _POLITE = re.compile(r"(?i)\s*(?:please,? )?(?:can|could|would|will) you\b")
 _REASON = re.compile(r"(?i)[ ,，]*(?:\b(?:because|since|as (?:it|we|that|they))\b|因为|因為).*$")
 _SENTENCE = re.compile(r"(?:[.!?]+(?=\s|$)|[\n。！？!?;；])")
 _COMMIT = r"(?:(?:all |the |our |your )?(?:git )?commit(?: (?:messages?|subjects?|logs?))?s?|提交(?:信息|消息|说明|說明|訊息)?|commit)"
-_STYLES = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        rf"{_LEAD}(?:write |keep )?{_COMMIT}(?: (?:must|should|have to) be)?(?: written)? in (?P<commit>{choices.LANGUAGE_WORD}){_TAIL}",
-        rf"{_LEAD}use (?P<commit>{choices.LANGUAGE_WORD}) (?:for|in) {_COMMIT}{_TAIL}",
-        rf"{_LEAD}(?:reply|answer|respond|talk|speak|write|explain|communicate)(?: to me| with me)? in (?P<talk>{choices.LANGUAGE_WORD}){_TAIL}",
-        rf"{_ZH_LEAD}{_COMMIT}(?:请|請|要|都|一律|统一|統一|必须|必須|应该)*(?:使?用|写成|寫成)(?P<commit>{choices.LANGUAGE_WORD})(?:来)?(?:写|寫|书写)?{_ZH_TAIL}",
-        rf"{_ZH_LEAD}用(?P<commit>{choices.LANGUAGE_WORD})(?:来)?(?:写|寫){_COMMIT}{_ZH_TAIL}",
-        rf"{_ZH_LEAD}(?:使?用|说|說|讲)(?P<talk>{choices.LANGUAGE_WORD})(?:来|跟我|和我)*(?:回答|回复|回覆|交流|沟通|溝通|说话|对话|解释|解釋)?(?:我)?{_ZH_TAIL}",
-        rf"{_ZH_LEAD}(?:回答|回复|回覆)(?:我)?(?:请|要|都|一律)*(?:使?用)(?P<talk>{choices.LANGUAGE_WORD}){_ZH_TAIL}",
-        rf"{_LEAD}(?:use|follow|write|prefer)(?: the)? (?P<style>conventional commits?)(?: (?:format|style|messages?))?(?: for {_COMMIT})?{_TAIL}",
-        rf"{_ZH_LEAD}(?:{_COMMIT})?(?:请|要|都|一律|必须|统一)*(?:使?用|遵循|遵守|按照?|符合)(?P<style>conventional commits?|约定式提交|約定式提交)(?:规范|規範|格式)?{_ZH_TAIL}",
+
+
+@cache
+def _manners() -> tuple[re.Pattern[str], ...]:
+    """Clauses about commits and languages, in both."""
+    return tuple(
+        re.compile(pattern, re.IGNORECASE)
+        for pattern in (
+            rf"{_LEAD}(?:write |keep )?{_COMMIT}(?: (?:must|should|have to) be)?(?: written)? in (?P<commit>{choices.LANGUAGE_WORD}){_TAIL}",
+            rf"{_LEAD}use (?P<commit>{choices.LANGUAGE_WORD}) (?:for|in) {_COMMIT}{_TAIL}",
+            rf"{_LEAD}(?:reply|answer|respond|talk|speak|write|explain|communicate)(?: to me| with me)? (?:in |(?<=speak ))(?P<talk>{choices.LANGUAGE_WORD}){_TAIL}",
+            rf"{_ZH_LEAD}{_COMMIT}(?:请|請|要|都|一律|统一|統一|必须|必須|应该)*(?:使?用|写成|寫成)(?P<commit>{choices.LANGUAGE_WORD})(?:来)?(?:写|寫|书写)?{_ZH_TAIL}",
+            rf"{_ZH_LEAD}用(?P<commit>{choices.LANGUAGE_WORD})(?:来)?(?:写|寫){_COMMIT}{_ZH_TAIL}",
+            rf"{_ZH_LEAD}(?:使?用|说|說|讲)(?P<talk>{choices.LANGUAGE_WORD})(?:来|跟我|和我)*(?:回答|回复|回覆|交流|沟通|溝通|说话|对话|解释|解釋)?(?:我)?{_ZH_TAIL}",
+            rf"{_ZH_LEAD}(?:回答|回复|回覆)(?:我|问题|問題)*(?:时|的时候|請|请|要|都|一律)*(?:使?用)(?P<talk>{choices.LANGUAGE_WORD}){_ZH_TAIL}",
+            rf"{_LEAD}(?:use|follow|write|prefer)(?: the)? (?P<style>conventional commits?)(?: (?:format|style|messages?))?(?: for {_COMMIT})?{_TAIL}",
+            rf"{_ZH_LEAD}(?:{_COMMIT})?(?:请|要|都|一律|必须|统一)*(?:使?用|遵循|遵守|按照?|符合)(?P<style>conventional commits?|约定式提交|約定式提交)(?:规范|規範|格式)?{_ZH_TAIL}",
+        )
     )
-)
 
 
 def stated(words: str, used: Collection[str] = ()) -> list[Stated]:
@@ -216,15 +240,16 @@ def _runs(sentence: str) -> Iterator[str]:
 
 
 def _read(run: str, used: Collection[str]) -> list[Stated]:
-    text = _TOOL.sub(lambda found: f"<{found['tool'].lower().replace(' ', '-')}>", run).strip().lower()
+    text = _TOOL.sub(lambda found: f"<{found['tool'].lower().replace(' ', '-')}>", run).lower()
+    text = " ".join(re.sub(r"[()（）]", " ", text).split())
     dense = re.sub(r"\s*([^\x00-\x7f]|[<>])\s*", r"\1", text)
-    for pattern, said_so in ((one, text) for one in _ENGLISH if "<" in text):
-        found = pattern.fullmatch(said_so)
+    for pattern in _english() if "<" in text else ():
+        found = pattern.fullmatch(text)
         if found is not None:
             groups = found.groupdict()
             marks = " ".join(groups.get(name) or "" for name in ("lead", "tail", "end"))
             return _choices(groups, bool(groups.get("we") or _MARKED.search(marks)), used, run)
-    for pattern in _CHINESE if "<" in dense else ():
+    for pattern in _chinese() if "<" in dense else ():
         found = pattern.fullmatch(dense)
         if found is not None:
             groups = found.groupdict()
@@ -232,11 +257,11 @@ def _read(run: str, used: Collection[str]) -> list[Stated]:
                 return []  # 不用 alone: there is no need to
             marks = (groups.get("lead") or "") + (groups.get("tail") or "")
             return _choices(groups, bool(_ZH_MARKED.search(marks)) or groups.get("verb") == "改用", used, run)
-    return _styles(text, dense, run)
+    return _styles(text, dense, run) if _OTHER.search(run) else []
 
 
 def _styles(text: str, dense: str, run: str) -> list[Stated]:
-    for pattern in _STYLES:
+    for pattern in _manners():
         for said_so in (text, dense):
             groups = found.groupdict() if (found := pattern.fullmatch(said_so)) else {}
             if groups.get("commit"):
@@ -254,6 +279,7 @@ def _choices(groups: dict[str, str | None], standing: bool, used: Collection[str
     if wanted in unwanted:
         return []  # "npm ci, not npm install"
     if wanted is None:
+        unwanted = [name for name in unwanted if name in used or name not in _WORDS]
         return [Stated(choices.AVOID, name, _refused([name]), run) for name in unwanted]
     rivals = unwanted or [name for name in used if name != wanted]
     topics = [
@@ -263,7 +289,8 @@ def _choices(groups: dict[str, str | None], standing: bool, used: Collection[str
     ]
     if unwanted and not topics:
         return []  # of two kinds: whatever that means
-    topics = topics or (choices.topics_of(wanted) if standing else [])
+    meant = standing and (wanted in used or wanted not in _WORDS)
+    topics = topics or (choices.topics_of(wanted) if meant else [])
     gone = (*_refused(unwanted), choices.key(choices.AVOID, wanted))
     return [Stated(topics[0], wanted, gone, run)] if topics else []
 

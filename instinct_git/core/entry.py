@@ -86,7 +86,7 @@ def observations(learned: Learned, at: str) -> list[Evidence]:
     (with the session, where that id is a counter): no part of a session that is read, nothing that is appended to it, and
     no copy of it under another session's name changes it."""
     key = normalise_key(learned.key)
-    extra = {"title": learned.title} if learned.title else NOTHING
+    extra = {name: words for name, words in (("title", learned.title), ("desc", learned.text)) if words} or NOTHING
     return [
         Evidence(seen, key, "observed", at, spot.agent, session_code(spot.agent, spot.session), extra=extra)
         for seen, spot in zip(_ids(learned), learned.occurrences, strict=True)

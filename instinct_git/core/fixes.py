@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from instinct_git.core.actions import CHECKS, LOOKS, tool_used
 from instinct_git.core.shell import shell_line
+from instinct_git.core.telling import fix_text
 from instinct_git.core.threads import Learned, Spot, Step, Thread, learned_of
 
 WITHIN = 40
@@ -92,7 +93,7 @@ def fixes(threads: Sequence[Thread], sequences: Sequence[Learned]) -> list[Learn
             spots_told = [spot for spot in spots if _is_told(threads[spot.thread].transcript.session, spot.calls, told)]
             spots = [] if 2 * len(spots_told) > len(spots) else spots
         if len(spots) >= fix.least:
-            learned.append(learned_of(f"fix:{name}", fix.title, threads, spots))
+            learned.append(learned_of(f"fix:{name}", fix.title, threads, spots, fix_text(fix.title, fix.between)))
     return sorted(learned, key=lambda one: (-one.support, one.key))
 
 

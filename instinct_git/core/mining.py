@@ -6,7 +6,7 @@ transcripts give the same answer, whatever their order.
 * **Sequences** ``seq:a->b->c``: two to `LONGEST` steps of one thread. Looks (`actions.LOOKS`), refused calls and calls
   that did not happen (failed, and not a check) may lie between; a run of one action is one step, and so is a run of
   edits and writes. Three steps or more need ``min_support``; two steps happen by chance, and need one more.
-* **Boring** is a sequence whose steps are all `actions.CHANGES`; one that comes back to a step that is no check, or
+* **Boring** is a sequence whose steps are all `actions.CHANGES`; one with a nameless step; one that comes back to a step that is no check, or
   twice to a check; and one that ends in a change after a check or after a single step, for an edit follows
   everything. So a loop is told once, from the check: ``test->edit->test``, neither ``edit->test->edit`` nor
   ``test->edit``; and of two steps that take turns one order is told.
@@ -21,15 +21,15 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from instinct_git.core import combos
-from instinct_git.core.actions import CHANGES, CHECKS, LOOKS
+from instinct_git.core.actions import CHANGES, CHECKS, LOOKS, NAMELESS
 from instinct_git.core.corrections import refused
 from instinct_git.core.fixes import fixes
 from instinct_git.core.preferences import preferences
-from instinct_git.core.telling import sequence_title
-from instinct_git.core.threads import Learned, Spot, Step, Thread, all_threads, learned_of, threads_of
+from instinct_git.core.telling import combo_text, sequence_text, sequence_title
+from instinct_git.core.threads import Learned, Occurrence, Spot, Step, Thread, all_threads, learned_of, threads_of
 from instinct_git.core.transcript import Transcript
 
 PER_SESSION = 12  # sequences told about one session, at most
@@ -78,7 +78,7 @@ def _runs(steps: Sequence[Step]) -> list[_Run]:
 def _boring(steps: Sequence[str]) -> bool:
     returns = any(number > (2 if step in CHECKS else 1) for step, number in Counter(steps).items())
     idle_end = steps[-1] in CHANGES and (len(steps) == 2 or not CHECKS.isdisjoint(steps))
-    return returns or idle_end or set(steps) <= CHANGES
+    return returns or idle_end or set(steps) <= CHANGES or not NAMELESS.isdisjoint(steps)
 
 
 def _windows(runs: Sequence[Sequence[_Run]], sizes: Iterable[int]) -> dict[tuple[str, ...], list[Spot]]:
@@ -100,10 +100,44 @@ def redone(transcripts: Sequence[Transcript], wanted: Iterable[tuple[str, ...]])
     threads = all_threads(transcripts)
     known = set(wanted)
     spots = _windows([_runs(thread.steps) for thread in threads], sorted({len(steps) for steps in known}))
-    return [
-        learned_of("seq:" + "->".join(steps), sequence_title(steps), threads, spots[steps])
-        for steps in sorted(known & spots.keys())
-    ]
+    return [_sequence(steps, threads, spots[steps]) for steps in sorted(known & spots.keys())]
+
+
+def whole(found: Sequence[Learned]) -> list[Learned]:
+    """What was found, in the same order; a sequence that is mostly done as a part of one longer sequence that recurs here
+    keeps only the occurrences that are not: a deed counts for the whole of what was done."""
+    longer = [(_steps(one), one) for one in found if len(_steps(one)) > 2 and one.support > 1]
+    kept = []
+    for one in found:
+        steps, spots = _steps(one), one.occurrences
+        for other, held in longer if steps else ():
+            if len(steps) < len(other) and _part(steps, other):
+                outside = _outside(one.occurrences, held)
+                if 2 * len(outside) < len(one.occurrences):
+                    spots = tuple(spot for spot in spots if spot in outside)
+        kept.append(one if spots == one.occurrences else replace(one, occurrences=spots))
+    return kept
+
+
+def _steps(one: Learned) -> tuple[str, ...]:
+    prefix, _, body = one.key.partition(":")
+    return tuple(body.split("->")) if prefix == "seq" else ()
+
+
+def _outside(spots: Iterable[Occurrence], held: Learned) -> set[Occurrence]:
+    """The occurrences that do not lie within one of a longer sequence."""
+    ranges: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
+    for spot in held.occurrences:
+        ranges[spot.agent, spot.session].append((spot.calls[0], spot.calls[-1]))
+    return {
+        spot
+        for spot in spots
+        if not any(a <= spot.calls[0] and spot.calls[-1] <= b for a, b in ranges[spot.agent, spot.session])
+    }
+
+
+def _part(steps: tuple[str, ...], of: tuple[str, ...]) -> bool:
+    return any(of[start : start + len(steps)] == steps for start in range(len(of) - len(steps) + 1))
 
 
 def outward(transcripts: Sequence[Transcript], external: Callable[[str], bool], least: int) -> list[Learned]:
@@ -124,9 +158,7 @@ def outward(transcripts: Sequence[Transcript], external: Callable[[str], bool], 
                     taken.add(turns[start])
                     spot = Spot(number, start, (*(run.last for run in window[:-1]), window[-1].first))
                     found.setdefault(steps, []).append(spot)
-    return [
-        learned_of("seq:" + "->".join(steps), sequence_title(steps), threads, spots) for steps, spots in found.items()
-    ]
+    return [_sequence(steps, threads, spots) for steps, spots in found.items()]
 
 
 def done_between(transcript: Transcript, first: int, last: int) -> Learned | None:
@@ -138,8 +170,12 @@ def done_between(transcript: Transcript, first: int, last: int) -> Learned | Non
         names = tuple(run.action for run in runs)
         if 2 <= len(runs) <= LONGEST_TURN and not _boring(names):
             calls = (*(run.last for run in runs[:-1]), runs[-1].first)
-            return learned_of("seq:" + "->".join(names), sequence_title(names), [thread], [Spot(0, 0, calls)])
+            return _sequence(names, [thread], [Spot(0, 0, calls)])
     return None
+
+
+def _sequence(steps: Sequence[str], threads: Sequence[Thread], spots: Sequence[Spot]) -> Learned:
+    return learned_of("seq:" + "->".join(steps), sequence_title(steps), threads, spots, sequence_text(steps))
 
 
 def _sequences(threads: Sequence[Thread], min_support: int) -> list[Learned]:
@@ -150,10 +186,7 @@ def _sequences(threads: Sequence[Thread], min_support: int) -> list[Learned]:
         if len(found) >= min_support + (len(steps) == 2) and not _boring(steps)
     ]
     frequent.sort(key=lambda pair: (-len(pair[0]) * len(pair[1]), -len(pair[0]), pair[0]))
-    return [
-        learned_of("seq:" + "->".join(steps), sequence_title(steps), threads, found)
-        for steps, found in _told(frequent, threads)
-    ]
+    return [_sequence(steps, threads, found) for steps, found in _told(frequent, threads)]
 
 
 def _told(
@@ -190,6 +223,7 @@ def _combos(threads: Sequence[Thread]) -> list[Learned]:
             sequence_title(one.actions),
             threads,
             [Spot(number, 0, calls) for number, calls in one.occurrences],
+            combo_text(one.actions),
         )
         for one in combos.find(done)
     ]

@@ -92,6 +92,8 @@ def _split(text: str) -> tuple[str, str]:
     """(server, tool) of a name that parts them by a single underscore: the longest server that is known, else the first
     word."""
     parts = text.split("_")
+    if len(parts) == 1:
+        return "", text
     known = [size for size in range(len(parts) - 1, 0, -1) if "-".join(parts[:size]).lower() in SERVERS]
     size = known[0] if known else 1
     return "_".join(parts[:size]), "_".join(parts[size:])

@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from instinct_git.core import actions, choices
 from instinct_git.core.shell import shell_line
+from instinct_git.core.telling import preference_text
 from instinct_git.core.threads import Learned, Spot, Step, Thread, learned_of
 from instinct_git.core.triggers import said
 
@@ -44,7 +45,8 @@ def preferences(threads: Sequence[Thread], refused: Collection[str] = ()) -> lis
             expected = topic == "commit-language" and choice == "en" and own in ("", "en")
             key = choices.key(topic, choice)
             if not expected and key not in refused:
-                learned.append(learned_of(key, choices.title(topic, choice), threads, spots))
+                title = choices.title(topic, choice)
+                learned.append(learned_of(key, title, threads, spots, preference_text(title)))
     return sorted(learned, key=lambda one: (-one.support, one.key))
 
 

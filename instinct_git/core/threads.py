@@ -32,6 +32,8 @@ class Learned:
     support: int
     sessions: int
     occurrences: tuple[Occurrence, ...]
+    text: str = ""
+    """What it means, in a sentence or two; empty: the title says it all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +78,11 @@ def threads_of(transcript: Transcript) -> Iterator[Thread]:
         yield Thread(transcript, tuple(own))
 
 
-def learned_of(key: str, title: str, threads: Sequence[Thread], spots: Sequence[Spot]) -> Learned:
+def learned_of(key: str, title: str, threads: Sequence[Thread], spots: Sequence[Spot], text: str = "") -> Learned:
     """A pattern out of the places where it was seen."""
     pairs = [(threads[spot.thread].transcript, spot.calls) for spot in spots]
     occurrences = tuple(_occurrence(one, calls) for one, calls in pairs)
-    return Learned(key, title, len(pairs), len({(one.agent, one.session) for one, _ in pairs}), occurrences)
+    return Learned(key, title, len(pairs), len({(one.agent, one.session) for one, _ in pairs}), occurrences, text)
 
 
 def _occurrence(transcript: Transcript, calls: tuple[int, ...]) -> Occurrence:

@@ -158,7 +158,7 @@ def learn_from(
     at, known = space.now().strftime("%Y-%m-%dT%H:%M:%SZ"), _Known(book, space.config().policy)
     found, unfit = _publishable(_found(transcripts, known))
     requests = _requests(transcripts, found)
-    reused, rest = entry.worked(transcripts, found, known.suggested, at)
+    reused, rest = entry.worked(transcripts, mining.whole(found), known.suggested, at)
     seen = [one._replace(s=sessions.get(one.s, one.s)) for pattern in rest for one in entry.observations(pattern, at)]
     back = asking.taken_back(transcripts, known.at_all, at)
     feedback = reused + entry.verdicts(transcripts, found, known.at_all, at) + back

@@ -30,7 +30,8 @@ NO_NPM = "pref:avoid=npm"
         "Can you use pnpm instead of npm?", "Add left-pad, and use pnpm, not npm", "instead of npm use pnpm", "no, use pnpm",
         "use pnpm install, not npm install", "use pnpm, not npm, because the lock file is its own", "as I said, use pnpm",
         "I told you to use pnpm, not npm", "Fix the footer.\nUse pnpm, not npm.\nThen commit.", "only use pnpm", "pnpm only",
-        "pnpm instead please", "use pnpm, not npm or yarn",
+        "pnpm instead please", "use pnpm, not npm or yarn", "Use pnpm (not npm).", "stop using npm and use pnpm", "remember: use pnpm",
+        "install the packages with pnpm, not npm", "记住，用 pnpm", "包管理器用 pnpm", "咱们项目用的pnpm",
         "用 pnpm，不要用 npm", "用pnpm不要用npm", "npm 不要用, 用 pnpm", "不要用 npm，用 pnpm", "不要用npm，要用pnpm", "别用 npm，改用 pnpm",
         "以后用 pnpm", "以后都用pnpm吧", "请统一使用 pnpm", "这个项目用 pnpm，不用 npm", "我们用的是 pnpm，不是 npm", "用 pnpm 代替 npm",
         "應該用 pnpm，而不是 npm", "不是 npm，是 pnpm", "不对，用 pnpm，别用 npm", "請用 pnpm，別用 npm", "不要用 npm。用 pnpm。",
@@ -61,6 +62,7 @@ def test_what_not_to_use_alone_is_one_too(text: str) -> None:
         "use the pnpm cache, not the npm one", "don't use npm for the docker image of the shop", "no npm please",
         "npm is not pnpm", "he used pnpm, not npm", "the script must not use npm",
         "要不要用 pnpm？", "为什么用 npm 不用 pnpm", "如果用 npm，不要用 pnpm", "文档说不要用 npm，用 pnpm", "这次先用 npm，不用 pnpm",
+        "don't use black", "always use black", "no, use black", "don't use ty",
         "不用 npm", "可以用 pnpm 吗", "他说以后用 pnpm", "用 pnpm 试一下登录页为什么坏了", "> 不要用 npm", "",
         "line\n" * 25 + "use pnpm, not npm",
     ],
@@ -95,6 +97,11 @@ def test_a_name_alone_corrects_only_what_was_just_done_otherwise() -> None:
         ("Use vitest instead of jest", "pref:test-runner=vitest"),
         ("use ruff, not black", "pref:formatter=ruff"),
         ("use ruff, not flake8", "pref:linter=ruff"),
+        ("always format with ruff, not black", "pref:formatter=ruff"),
+        ("代码格式化请用 ruff，不要用 black", "pref:formatter=ruff"),
+        ("测试用 vitest，不要用 jest", "pref:test-runner=vitest"),
+        ("回答问题时用中文", "pref:language=zh"),
+        ("please speak Chinese", "pref:language=zh"),
         ("always use ruff", "pref:linter=ruff"),
         ("use uv, never pip", "pref:package-manager=uv"),
         ("以后用 uv", "pref:package-manager=uv"),
@@ -111,6 +118,12 @@ def test_a_name_alone_corrects_only_what_was_just_done_otherwise() -> None:
 )
 def test_every_topic_has_its_words(text: str, key: str) -> None:
     assert keys(text) == [key]
+
+
+def test_a_tool_that_is_an_ordinary_word_is_meant_where_tools_are_spoken_of() -> None:
+    assert keys("don't use black", "black") == ["pref:avoid=black"]
+    assert keys("no, use black", "yapf") == ["pref:formatter=black"]
+    assert keys("always use black", "npm") == []
 
 
 def test_a_statement_takes_back_what_it_speaks_against() -> None:

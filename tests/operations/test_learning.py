@@ -120,3 +120,17 @@ def test_nothing_of_a_servers_or_a_tools_own_name_is_published(
     assert "acme" not in told
     assert "10.0.0.4" not in told
     assert "ghp_" not in told.lower()
+
+
+def test_a_projects_own_commands_are_learned_by_the_names_it_gives_them(project: Project, clock: Clock) -> None:
+    session = Session().say("Mend it")
+    for _ in range(3):
+        session.do("edit").use("Bash", {"command": "cd web && just ship-it"}, "ok")
+        session.use("mcp__acme__page_oncall", {}, "ok").do("commit").say("next")
+    file = session.file(project.root.parent)
+    memory = project.memory(clock)
+    assert "seq:edit->run->mcp-page->commit" in {one.key for one in memory.learn([file], dry_run=True).patterns}
+    memory.configure("actions.just ship-it", "deploy")
+    memory.configure("actions.mcp__acme__page_oncall", "page")
+    (one,) = [one for one in memory.learn([file]).patterns if one.key.startswith("seq:edit->")]
+    assert (one.key, one.title) == ("seq:edit->deploy->page->commit", "Make the change, deploy, run page, then commit")

@@ -39,7 +39,9 @@ def test_nothing_of_the_sentence_reaches_a_commit(project: Project, clock: Clock
     learn(
         project, clock, Session("s2").say("Initech: mend it\nUse pnpm, not npm, because Lumbergh wants it").do("edit")
     )
-    project.memory(clock).consolidate()
+    memory = project.memory(clock)
+    memory.consolidate()
+    assert memory.show(PNPM).description == "Install packages with pnpm. A person said so."
     log = project.git("log", "-p")
     assert PNPM in log
     assert "Initech" not in log

@@ -144,7 +144,7 @@ def test_codex_scripts_of_code_mode_are_the_calls_they_hold(tmp_path: Path) -> N
         item("custom_tool_call_output", call_id="a", output=ended),
         call("b", "functions.exec", json.dumps({"source": several})),
     ))  # fmt: skip
-    assert told(transcript) == [("look", True), ("look", None), ("edit", None), ("future_tool", None)]
+    assert told(transcript) == [("look", True), ("look", None), ("edit", None), ("tool", None)]
 
 
 def test_codex_what_exec_prints_as_json_is_read(tmp_path: Path) -> None:
@@ -193,7 +193,7 @@ def test_gemini_a_refused_call_is_neither_success_nor_failure(tmp_path: Path) ->
         {"id": "5", "name": "mcp_tracker_list", "args": {}, "status": "success"},
     ]
     assert told(only(value(tmp_path / "c.json", chat(*calls)))) == [
-        ("build", None), ("edit", True), ("write", None), ("read", False), ("tracker_list", False),
+        ("build", None), ("edit", True), ("write", None), ("read", False), ("mcp-list", False),
     ]  # fmt: skip
 
 
@@ -220,7 +220,7 @@ def test_copilot_names_tools_of_servers_and_knows_a_refusal(tmp_path: Path) -> N
         event("tool.execution_start", toolCallId="3", toolName="edit", arguments={"path": "a"}, parentToolCallId="9"),
         event("tool.execution_complete", toolCallId="3", success=False, error={"message": "No match found"}),
     ))  # fmt: skip
-    assert told(transcript) == [("gh-list", False), ("read", None), ("edit", True)]
+    assert told(transcript) == [("mcp-list", False), ("read", None), ("edit", True)]
     assert [one.thread for one in transcript.calls] == ["", "", "9"]
 
 
@@ -367,7 +367,7 @@ def test_openhands_the_editor_reads_creates_and_edits(tmp_path: Path) -> None:
         event(11, source="agent", action="finish", args={}),
     ]
     assert told(only(value(tmp_path / "t.json", events))) == [
-        ("read", False), ("write", None), ("edit", True), ("edit", None), ("lookup", None), ("build", None),
+        ("read", False), ("write", None), ("edit", True), ("edit", None), ("mcp-lookup", None), ("build", None),
     ]  # fmt: skip
 
 
