@@ -45,6 +45,12 @@ def install(
     user: User = False,
     project: Project = False,
     status: Annotated[bool, typer.Option("--status", help="Say how each agent's files stand.")] = False,
+    by_agent: Annotated[
+        bool,
+        typer.Option(
+            "--by-agent", help="Let the agent's own `mcp add` register the server, where that undoes exactly."
+        ),
+    ] = False,
     dry_run: DryRun = False,
     yes: Yes = False,
     as_json: Json = False,
@@ -56,7 +62,7 @@ def install(
     if status:
         return _show_status(where, as_json)
     names = list(agents or ()) or installing.detected(where)
-    plan = installing.plan_install(where, _home(), names, _level(user, project))
+    plan = installing.plan_install(where, _home(), names, _level(user, project), by_agent=by_agent)
     only_shown = dry_run or not agents
     done = _carry_out(plan, where, dry_run=only_shown, yes=yes, as_json=as_json)
     if as_json:

@@ -32,6 +32,7 @@ EVENTS = {
 SEVERAL = 2  # subagents that make a task a shared one
 CI = ("CI", "JENKINS_URL", "TF_BUILD", "TEAMCITY_VERSION", "CODEBUILD_BUILD_ID")
 """Variables that services for continuous integration set."""
+PROMPT_SUGGEST, RECORD_IN_CI = b"suggest:true", b"record_in_ci:true"  # as they stand in a config, without blanks
 HINTS = (
     "remember", "memor", "forget", "in mind", "note of", "next time", "for later", "future", "from now on", "skill",
     "procedure", "runbook", "playbook", "rule", "lesson",
@@ -67,7 +68,7 @@ def _heard(arguments: "list[str]") -> None:
     agent = host_of(event, arguments[0])
     if kind == PROMPT:
         _prompted(agent, event, folder, common)
-    elif not in_ci() or _asked_for(b"record_in_ci", folder):
+    elif not in_ci() or _asked_for(RECORD_IN_CI, folder):
         _note(agent, kind, event, quote, folder, common)
 
 
@@ -77,7 +78,7 @@ def _prompted(agent: str, event: "dict[str, Any]", folder: str, common: str) -> 
     if not isinstance(text, str):
         return
     lower = text.lower()
-    asks, suggests = any(hint in lower for hint in HINTS), _asked_for(b"prompt", folder)
+    asks, suggests = any(hint in lower for hint in HINTS), _asked_for(PROMPT_SUGGEST, folder)
     if asks or suggests:
         from instinct_git.faces import prompting
 
@@ -182,10 +183,10 @@ def in_ci() -> bool:
 
 
 def _asked_for(setting: bytes, folder: str) -> bool:
-    """True when the person's config, or the memory's, may name a setting; whoever is asked then reads them in earnest."""
+    """True when the person's config, or for CI the memory's, has a setting; what is loaded then reads them in earnest."""
     home = os.environ.get("INSTINCT_HOME") or os.path.join("~", ".instinct")
     paths = [os.path.join(os.path.expanduser(home), "config.yaml")]
-    while setting == b"record_in_ci":
+    while setting == RECORD_IN_CI:
         paths.append(os.path.join(folder, ".instinct", "config.yaml"))
         if os.path.lexists(os.path.join(folder, ".git")) or folder == os.path.dirname(folder):
             break
@@ -193,10 +194,10 @@ def _asked_for(setting: bytes, folder: str) -> bool:
     for path in paths:
         try:
             with open(path, "rb") as stream:
-                text = stream.read(MAX_EVENT)
+                lines = stream.read(MAX_EVENT).replace(b" ", b"").splitlines()
         except OSError:
             continue
-        if any(line.strip().startswith(setting) and not line.rstrip().endswith(b"false") for line in text.splitlines()):
+        if any(setting in line and not line.startswith(b"#") for line in lines):
             return True
     return False
 

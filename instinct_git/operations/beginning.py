@@ -17,7 +17,7 @@ AGAIN = ("clear", "compact", "fork")
 
 def began(space: Workspace, session: str, agent: str, source: str, told: Sequence[str], tokens: int) -> bool:
     """Note that a session has begun; False when another host has just said so: then it has been told already."""
-    if not sessions.is_name(session):
+    if not sessions.is_name(session) or not space.place.exists():  # a folder without a memory is left alone
         return True
     if not sessions.claim(space.place, session, source if source in AGAIN else "begin", space.now()):
         return False
@@ -30,7 +30,7 @@ def began(space: Workspace, session: str, agent: str, source: str, told: Sequenc
 
 def prompted(space: Workspace, session: str, agent: str, mark: str, told: Sequence[str], tokens: int) -> bool:
     """Note what was suggested at a prompt (`mark` tells it from others); False when another host has said so."""
-    if not sessions.is_name(session):
+    if not sessions.is_name(session) or not space.place.exists():
         return True
     if not sessions.claim(space.place, session, f"prompt-{mark}", space.now()):
         return False

@@ -41,7 +41,7 @@ class Ended:
         if self.learned is not None:
             asked = sum(one.new for one in self.learned.asked)
             found.append(
-                f"learned {self.learned.new} observations, {len(self.learned.reuse)} answers, {asked} requests to remember"
+                f"learned: observations {self.learned.new}, answers {len(self.learned.reuse)}, requests {asked}"
             )
         found += [f"{one.verb}: commit {one.commit[:12]}" for one in self.batches if one.commit]
         return (*found, *self.notices)
@@ -70,7 +70,7 @@ def end(space: Workspace, folder: Path, others: Sequence[Workspace], session: st
         except InstinctError as problem:
             notices.append(f"{verb}: {problem.message}")
     done = Ended(found, tuple(ran), tuple(notices))
-    if sessions.is_name(session):
+    if sessions.is_name(session) and space.place.exists():
         at = space.now().strftime("%Y-%m-%dT%H:%M:%SZ")
         known = sessions.read(space.place, session) or Known(session, agent)
         sessions.keep(space.place, known._replace(ended=at, end=done.lines()))

@@ -106,6 +106,12 @@ def test_a_shell_line_is_named_after_what_it_is_about(line: str, action: str) ->
         ("Skill", "skill"),
         ("mcp__github__create_issue", "github-create_issue"),
         ("SomethingNew", "new"),
+        ("mcp__instinct__observe", "todo"),
+        ("mcp_instinct_suggest", "todo"),
+        ("instinct_feedback", "todo"),
+        ("mcp__plugin_instinct_instinct__search", "todo"),
+        ("instinct-propose", "todo"),
+        ("instinct.explain", "todo"),
         ("", "tool"),
     ],
 )

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -163,6 +164,15 @@ def test_a_sessions_end_that_two_hosts_see_starts_one_process(
     assert started == [["claude-code", "s1"]]
     heard("claude-code", "SessionEnd", session_id="s2", cwd=str(project.root))
     assert len(started) == 2
+
+
+def test_of_many_that_write_one_event_at_once_one_is_the_first(tmp_path: Path) -> None:
+    folder = tmp_path / "spool"
+    folder.mkdir()
+    with ThreadPoolExecutor(16) as pool:
+        first = list(pool.map(lambda number: hook.put(str(folder), "end.s1.json", b"%d" % number), range(64)))
+    assert first.count(True) == 1
+    assert [one.name for one in folder.iterdir()] == ["end.s1.json"]
 
 
 def test_a_session_that_ends_again_later_is_learned_again(

@@ -80,3 +80,11 @@ def test_in_ci_suggestions_are_given_and_nothing_is_kept(
     project.memory().configure("record_in_ci", "true")
     assert KEY in start(session_id="s1")
     assert project.memory().told("s1") == {KEY}
+
+
+def test_where_there_is_no_memory_at_all_no_session_is_noted(
+    anywhere: Instinct, feed: Callable[[str], None], sealed: Path
+) -> None:
+    feed('{"session_id": "s1"}')
+    assert anywhere("session-start", "claude-code") == (0, "", "")
+    assert list((sealed / ".instinct").rglob("sessions")) == []

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from instinct_git import InstinctError, Memory
+from instinct_git.faces import session_end
 from instinct_git.operations import beginning
 from instinct_git.storage import sessions
 from tests.builders import KEY, Project, Ran
@@ -169,7 +170,9 @@ def test_the_users_own_memories_consolidate_at_every_sessions_end(
     assert private.memory().show(KEY).confidence == 1 and private.status() == ""
 
 
-def test_reports_of_a_shared_task_are_scanned_before_the_session_ends_and_once(project: Project, sealed: Path) -> None:
+def test_reports_of_a_shared_task_are_scanned_before_the_session_ends_and_once(
+    project: Project, sealed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     report = "Done.\n\n## Lessons learned\n\n- {}\n"
     words = ("Always run the migrations before the tests.", "Never start two workers on one queue.")
     session = Session().say("Review it")
@@ -181,7 +184,9 @@ def test_reports_of_a_shared_task_are_scanned_before_the_session_ends_and_once(p
     )
     for name, where in (("s1", path), ("s2", other)):
         project.write(f".git/instinct/spool/stop.{name}.json", json.dumps({"transcript_path": str(where)}))
-    assert project.memory().end_shared_task("s1") == 2
+    monkeypatch.chdir(project.root)
+    assert session_end.run(["claude-code", "s1", "--swarm"]) == 0
+    assert len(project.memory().candidates()) == 2, "the other session's task is not over"
     assert project.memory().end_shared_task("s1") == 0
     assert {one.trigger for one in project.memory().candidates()} == {"swarm"}
     held = {one.pattern: one.live for one in project.memory().list()}
