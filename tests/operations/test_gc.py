@@ -108,3 +108,30 @@ def test_the_command_line_shows_the_plan_and_the_batch(full: Project, instinct: 
 def test_caps_are_whole_numbers_from_0(instinct: Instinct) -> None:
     assert "from 0" in instinct("config", "caps.new_per_day", "--", "-1").err
     assert instinct("config", "caps.new_per_day", "0").code == 0
+
+
+@pytest.mark.parametrize(("newer", "stays"), [(True, True), (False, False)])
+def test_a_file_that_gc_removed_and_a_branch_changed_is_settled_by_the_evidence(
+    full: Project, clock: Clock, newer: bool, stays: bool
+) -> None:
+    full.commit("cap")
+    full.git("switch", "-q", "-c", "feature")
+    clock.forward(-2)
+    if newer:
+        full.observe("note:b", now=clock)
+        full.memory(clock).consolidate()
+    else:
+        path = full.root / ".instinct/patterns/note/b.md"
+        path.write_text(path.read_text().replace("sources: []", "sources: [cursor]"))
+        full.commit("a machine line")
+    full.git("switch", "-q", "main")
+    clock.forward(2)
+    full.memory(clock).gc()
+    full.git("merge", "-q", "feature", check=False)
+    done = full.memory(clock).resolve()
+    assert [one.path for one in done.settled] == [".instinct/patterns/note/b.md"] and done.left == ()
+    full.git("commit", "-q", "--no-edit")
+    full.memory(clock).consolidate()
+    assert ("note:b" in {one.pattern for one in full.memory(clock).list()}) is stays
+    assert not stays or full.confidence("note:b") == 1
+    assert full.errors() == []
