@@ -8,20 +8,24 @@ from pathlib import Path
 
 from instinct_git.core.caps import Caps
 from instinct_git.core.effect import SINKS_AFTER, TREND_DAYS
-from instinct_git.storage import config, inbox, judged, shown
+from instinct_git.core.entry import session_code
+from instinct_git.storage import config, judged, shown
 from tests.builders import KEY, Project, Ran
+from tests.conftest import Clock
 
 Instinct = Callable[..., Ran]
 PAGE = (Path(__file__).parents[2] / "docs" / "tidying.md").read_text(encoding="utf-8")
 
 
-def test_effect_tells_what_was_shown_followed_and_what_sinks(instinct: Instinct, project: Project) -> None:
+def test_effect_tells_what_was_shown_followed_and_what_sinks(
+    instinct: Instinct, project: Project, clock: Clock
+) -> None:
     place = project.memory()._space.place
     project.observe(KEY, 5, session="one")
     for number in range(SINKS_AFTER):
         shown.note(place, ["note:never"], f"{number:012x}", "2026-03-02")
-    shown.note(place, [KEY], inbox.session_code(place, "one"), "2026-03-02")
-    shown.note(place, [KEY], inbox.session_code(place, "two"), "2026-03-02")
+    for session in ("one", "two"):
+        project.memory(clock).note_shown([KEY], session)
     done = instinct("stats", "--effect")
     assert done.code == 0
     assert (
@@ -35,6 +39,15 @@ def test_effect_tells_what_was_shown_followed_and_what_sinks(instinct: Instinct,
         ("note:never", SINKS_AFTER, 0, True), (KEY, 2, 1, False),
     ]  # fmt: skip
     assert judged.read(place).sinks == {"note:never"}
+
+
+def test_a_session_of_an_agent_has_the_code_that_learning_gives_it(project: Project, clock: Clock) -> None:
+    memory, place = project.memory(clock), project.memory()._space.place
+    memory.note_shown([KEY], "abc", "claude-code")
+    memory.note_shown([KEY])
+    assert [(one.day, one.session) for one in shown.read(place)] == [
+        ("2026-03-02", session_code("claude-code", "abc")), ("2026-03-02", ""),
+    ]  # fmt: skip
 
 
 def test_a_batch_judges_what_sinks_by_the_files(project: Project) -> None:
