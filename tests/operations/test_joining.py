@@ -264,3 +264,16 @@ def test_joining_that_lifts_a_candidate_over_the_threshold_tells_the_person_and_
     assert [one.pattern for one in memory.nominations("terminal")] == [KEY]
     memory.retract(joined.id)
     assert memory.nominations("another") == []
+
+
+def test_a_joined_key_without_a_file_is_neither_retired_nor_restored_but_its_other_name_is_told(
+    project: Project,
+) -> None:
+    memory = project.memory()
+    project.observe(KEY)
+    project.observe(OTHER)
+    memory.alias(OTHER, KEY)
+    memory.consolidate()
+    for verb in (memory.retire, memory.restore):
+        with pytest.raises(InstinctError, match="counts as"):
+            verb(OTHER)
