@@ -372,6 +372,16 @@ class Memory:
 
         return effect(self._space)
 
+    def note_shown(self, keys: Iterable[str], session: str = "", agent: str = "") -> None:
+        """Count in this clone that an agent's session was told some keys (private, never committed, never raises for a
+        file that cannot be written). With the agent it is the session of a transcript, else one that a tool names."""
+        from instinct_git.core.entry import session_code
+        from instinct_git.storage import inbox, shown
+
+        place = self._space.place
+        named = session_code(agent, session) if agent else inbox.session_code(place, session)
+        shown.note(place, keys, named if session else "", self._now().date().isoformat())
+
     def trending(self) -> Trends:
         """Return what is used more, and what less, than in the four weeks before."""
         from instinct_git.core.effect import trending

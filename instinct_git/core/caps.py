@@ -25,6 +25,7 @@ BY = "instinct-gc"
 """The source of what `gc` books."""
 
 
+_LAST = "zz"
 _ASKED = frozenset(("confirmed", "remembered", "proposed", "approved", "rejected"))
 """Evidence that a person had something to do with a pattern: it is theirs to let go."""
 
@@ -116,7 +117,7 @@ def _may_go(book: Book, key: str, tally: Tally, policy: Policy, today: date) -> 
         return False
     if not 0 < tally.total < policy.mature or any(one.k in _ASKED for one in members):
         return False
-    # What gc books must be the last word of its day.
+    # What is in use stays; and what gc books must be the last word of its day.
     return all(iso_day(day_of(one.id)) < today.isoformat() for one in members)
 
 
@@ -165,11 +166,15 @@ class _Gc(Fold):
 
 def taking_back(key: str, members: Iterable[Evidence], total: int, today: date, reason: str) -> Evidence:
     """Return the evidence that takes a pattern's confidence back: one id wherever the same goes for the same reason on
-    one day."""
+    one day, and the last of its day."""
     last = max((one.id for one in members), key=position, default="")
     digest = hashlib.sha256("\0".join(("gc", key, str(total), last, reason)).encode("utf-8")).digest()
     return Evidence(
-        f"{today:%Y%m%d}-{nonce(digest)}.1", key, "adjusted", by=BY, extra={"n": -total, "why": f"gc: {reason}"}
+        f"{today:%Y%m%d}-{_LAST}{nonce(digest)[len(_LAST) :]}.1",
+        key,
+        "adjusted",
+        by=BY,
+        extra={"n": -total, "why": f"gc: {reason}"},
     )
 
 

@@ -60,6 +60,8 @@ class _Claim(NamedTuple):
     text: str
     whole: bool
     """True for a sentence; False for one side of "A instead of B", which must match word for word."""
+    affirms: bool = False
+    """True where a word asks for it ("use", "always"): a bare noun is no more than a label."""
 
 
 def contradictions(patterns: Iterable[Saying]) -> list[Contradiction]:
@@ -113,8 +115,11 @@ def _plain(text: str) -> str:
 _FORBIDS = re.compile(
     r"\b(?:do not|does not|did not|must not|should not|shall not|may not|can ?not|(?:do|does|did|is|are|was|were|ca|wo"
     r"|should|must|could|would|need|have|has)n['’]?t|never|not|no|without|avoid(?:s|ing)?|forbid(?:s|den)?|disable[sd]?)\b"
-    r"|不要|不能|不可以?|不得|不应该?|不用|不许|无需|切勿|请勿|禁止|严禁|避免|别|別|勿|不"
+    r"|不要|不能|不会|不可以?|不得|不应该?|不用|不许|不准|无需|切勿|请勿|禁止|严禁|避免|勿"
+    r"|(?<![级级類类区區分特性识判个差鉴辨告离各])[别別]|^不(?![同仅断错过管论])"
 )  # fmt: skip
+_CLAUSE = re.compile(r"[,;:，；：、]|\s[-–—]+\s|—")
+_CONDITION = re.compile(r"\b(?:if|when|whenever|unless|where|while|until|although)\b|如果|若|当|除非")
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|[。！？；]|\n")
 _AFFIRMS = re.compile(
     r"\b(?:always|please|must|should|shall|prefer(?:s|red)?|do|does|use[sd]?|using|make sure|ensure|enable[sd]?|need to"
@@ -149,7 +154,8 @@ def _contradiction(one: _Claim, other: _Claim, reason: str) -> Contradiction:
 
 def _same(one: _Claim, other: _Claim) -> bool:
     if one.words == other.words:
-        return True
+        wanted = other if one.forbids else one
+        return len(one.words) > 1 or (wanted.whole and wanted.affirms)
     if not (one.whole and other.whole) or min(len(one.words), len(other.words)) < _FUZZY:
         return False
     both = len(one.words & other.words)
@@ -171,10 +177,9 @@ def _claims(key: str, title: str, description: str) -> tuple[_Claim, ...]:
     title = title or (describe(key).replace("-", " ") if prefix not in ("seq", "combo") else "")
     found: list[_Claim] = []
     for text in (title, *_sentences(description)):
-        claim = _claim(key, text)
-        if claim.words:
-            found += [claim, *_sides(key, text)]
-    return tuple(found)
+        two = sides(text)
+        found += _sides(key, text, two) if two is not None else [_claim(key, text)]
+    return tuple(claim for claim in found if claim.words)
 
 
 def _sentences(text: str) -> list[str]:
@@ -182,26 +187,29 @@ def _sentences(text: str) -> list[str]:
 
 
 def _claim(key: str, text: str, *, whole: bool = True) -> _Claim:
-    """Two negations make none: "never push without tests" asks for tests."""
-    folded = unicodedata.normalize("NFKC", text).lower()
-    bare, negations = _FORBIDS.subn(_gap, folded)
-    words = tokens_of(stems(_AFFIRMS.sub(_gap, bare)))
-    return _Claim(key, frozenset(words), negations % 2 == 1, text.strip().rstrip(".。"), whole)
+    """Read one sentence. Two negations in one clause make none ("never push without tests" asks for tests); what is
+    negated in a condition ("if it is not set") is no claim, and neither is a text without words."""
+    folded = unicodedata.normalize("NFKC", text).strip().lower()
+    negations = 0
+    for clause in _CLAUSE.split(folded):
+        found = list(_FORBIDS.finditer(clause))
+        condition = _CONDITION.search(clause)
+        if condition is not None and any(condition.start() < one.start() for one in found):
+            return _Claim(key, frozenset(), False, text, whole)
+        negations = negations or len(found)
+    bare, affirmed = _AFFIRMS.subn(_gap, _FORBIDS.sub(_gap, folded))
+    words = frozenset(tokens_of(stems(bare)))
+    return _Claim(key, words, negations % 2 == 1, text.strip().rstrip(".。"), whole, affirmed > 0)
 
 
 def _gap(found: re.Match[str]) -> str:
     return " " if found.group().isascii() else ""
 
 
-def _sides(key: str, text: str) -> Iterator[_Claim]:
+def _sides(key: str, text: str, two: tuple[str, str]) -> list[_Claim]:
     """ "Spaces, not tabs" asks for the first and forbids the second."""
-    two = sides(text)
-    if two is None:
-        return
-    first, second = _claim(key, two[0], whole=False), _claim(key, two[1], whole=False)
-    if first.words and second.words:
-        yield first._replace(text=text.strip())
-        yield second._replace(forbids=not second.forbids, text=text.strip())
+    first, second = (_claim(key, side, whole=False)._replace(text=text.strip()) for side in two)
+    return [first, second._replace(forbids=not second.forbids)]
 
 
 # --- the other way round ------------------------------------------------------------------------------------------------
@@ -216,6 +224,7 @@ def _swapped(said: Iterable[Saying]) -> Iterator[Contradiction]:
             if two is None:
                 continue
             first, second = _claim(one.key, two[0]).words, _claim(one.key, two[1]).words
+            first, second = first - second, second - first
             for key, words, wants, rejects in known[first | second]:
                 if key != one.key and first & rejects and second & wants:
                     keys = tuple(sorted((key, one.key)))

@@ -77,5 +77,10 @@ def _restored(space: Workspace, book: Book, key: str) -> tuple[str, str]:
 
 
 def _refuse_unknown(book: Book, key: str) -> None:
+    stands_for = book.stands_for.get(key, key)
+    if stands_for != key:
+        raise InstinctError(
+            f"{key!r} counts as {stands_for!r} (alias)", "name that one; `instinct explain` shows the alias"
+        )
     if key not in book.groups:
         raise UnknownPattern(f"there is no pattern {key!r}", near(key, book.files.keys() | book.groups.keys()))

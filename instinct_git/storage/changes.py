@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -44,9 +44,17 @@ def ground(place: Place, paths: Iterable[str], since: str) -> Ground:
     there |= {path for path in missing if path not in gone and any(one.endswith(f"/{path}") for one in listed)}
     shallow = repository.ask("rev-parse", "--is-shallow-repository").text == "true"
     old = {one.before for one in changes if one.path in MANIFESTS and one.before}
-    return Ground(
-        there, tuple(changes), not shallow, manifests, _blobs(repository, old), frozenset(listed) & {*missing}
-    )
+    return Ground(there, tuple(changes), not shallow, manifests, _blobs(repository, old), _at_head(repository, missing))
+
+
+def _at_head(repository: Repository, paths: Sequence[str]) -> frozenset[str]:
+    """Return those paths, files and folders, that HEAD holds: a deletion may be staged already."""
+    found: set[str] = set()
+    for at in range(0, len(paths), git.ARGUMENTS):
+        asked = [repository.inside(path) for path in paths[at : at + git.ARGUMENTS]]
+        out = repository.ask("ls-tree", "-z", "--full-tree", "--name-only", "HEAD", "--", *asked).out
+        found |= {name.removeprefix(repository.prefix) for name in out.decode("utf-8", "surrogateescape").split("\0")}
+    return frozenset(found & {*paths})
 
 
 def _blobs(repository: Repository, ids: Iterable[str]) -> dict[str, str]:
