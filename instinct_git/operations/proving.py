@@ -136,7 +136,7 @@ def _on_path(where: Surroundings) -> list[str]:
     found: dict[str, str] = {}
     for folder in where.environ.get("PATH", "").split(os.pathsep):
         for name in PROGRAMS:
-            path = shutil.which(name, path=folder) if folder else None
+            path = shutil.which(name, path=folder) if os.path.isabs(folder) else None
             if path:
                 found.setdefault(os.path.realpath(path), path)
     return list(found.values())
@@ -162,6 +162,8 @@ class _Prober:
         path = shutil.which(name, path=self.where.environ.get("PATH"))
         if path is None:
             return Program("", problem=f"{name} is not found")
+        if not os.path.isabs(path):  # it depends on where one stands, and a repository may have put it there
+            return Program(path, problem=f"{path} is found through a relative folder of your PATH: not run")
         top = self.where.top
         if top is not None and os.sep in name and Path(path).absolute().is_relative_to(top) and not self._chosen(path):
             return Program(path, problem=f"{path} lies in this repository and is not on your PATH: not run")

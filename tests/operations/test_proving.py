@@ -152,6 +152,18 @@ def test_a_program_of_the_repository_is_not_run_and_no_shell_reads_a_command(
     assert not mark.exists()
 
 
+def test_a_program_that_only_a_relative_folder_of_the_path_finds_is_not_run(
+    wired: Project, programs: Bin, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    mark = tmp_path / "mark"
+    Bin(wired.root / "tools").put("instinct", f'touch "{mark}"')
+    monkeypatch.chdir(wired.root)
+    monkeypatch.setenv("PATH", os.pathsep.join(("tools", "/usr/bin", "/bin")))
+    one = proof(wired)
+    assert one.state == "problem" and "a relative folder of your PATH: not run" in one.words
+    assert program(wired)[0] == "notice" and not mark.exists()
+
+
 # --- how an agent stands ----------------------------------------------------------------------------------------------
 
 
@@ -188,9 +200,7 @@ def test_a_plugin_wires_too_and_both_at_once_are_told(
     instinct("uninstall", "claude-code")
     one = proof(wired)
     assert (one.wired, one.state, one.patterns, one.tools) == ("plugin", "ok", 1, 2)
-    extension = sealed / ".gemini" / "extensions" / "instinct" / "gemini-extension.json"
-    extension.parent.mkdir(parents=True)
-    extension.write_text("{}", encoding="utf-8")
+    (sealed / ".gemini" / "extensions" / "instinct").mkdir(parents=True)
     one = proof(wired, "gemini")
     assert (one.wired, one.state, one.patterns, one.tools) == ("plugin", "ok", 1, 2)
 
