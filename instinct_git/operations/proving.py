@@ -28,6 +28,8 @@ HOOK_SECONDS, SERVER_SECONDS = 10.0, 30.0
 """After so long an agent has given up on a hook, or on a server."""
 SLOW_MS = 3000
 """A session's start that waits longer is felt; Codex cuts some hooks there."""
+OWN = (sys.executable, "-P", "-m", "instinct_git", "session-start", "claude-code")
+"""What this very program would tell a session. -P: a module of this name in the project must not be run."""
 PROGRAMS = ("instinct",)
 OURS = "instinct-git "
 
@@ -88,7 +90,7 @@ def prove(folder: Path, where: Surroundings, keys: Sequence[str]) -> Proofs:
     agents: dict[str, list[installing.State]] = {}
     for row in installing.status(where):
         agents.setdefault(row.agent, []).append(row)
-    own = prober.told((sys.executable, "-P", "-m", "instinct_git", "session-start", "claude-code"), "claude-code")
+    own = prober.told(OWN, "claude-code")
     proofs = tuple(_prove(BY_NAME[name], rows, prober, own) for name, rows in agents.items())
     return Proofs(proofs, own, tuple(prober.program((path,)) for path in _on_path(where)))
 

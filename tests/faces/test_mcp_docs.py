@@ -17,6 +17,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 MCP = (DOCS / "mcp.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("mode", ["auto"])
 async def test_every_tool_field_resource_prompt_and_variable_is_in_the_docs_and_no_other(
     connect: Callable[..., Client],
 ) -> None:

@@ -20,6 +20,8 @@ from tests.faces.conftest import call, mature, refused, typed
 
 pytestmark = pytest.mark.anyio
 FIXED = ["instinct://patterns", "instinct://skills", "instinct://report/weekly"]
+ONE_ERA = pytest.mark.parametrize("mode", ["auto"])
+"""For what the protocol has no part in."""
 SKILL = "---\nname: {0}\ndescription: Deploys the {0}.\n---\nThe steps.\n"
 
 
@@ -74,6 +76,7 @@ async def test_what_is_suggested_and_every_skill_is_listed_one_by_one_and_can_be
         assert await text(client, str(after[4].uri)) == SKILL.format("web")
 
 
+@ONE_ERA
 async def test_a_memory_that_cannot_be_read_still_lists_the_fixed_resources(
     connect: Callable[..., Client], project: Project
 ) -> None:
@@ -82,6 +85,7 @@ async def test_a_memory_that_cannot_be_read_still_lists_the_fixed_resources(
         assert [str(one.uri) for one in (await client.list_resources()).resources] == FIXED
 
 
+@ONE_ERA
 async def test_a_skill_that_leads_out_of_the_repository_is_none(
     connect: Callable[..., Client], project: Project, tmp_path: Path
 ) -> None:
@@ -98,6 +102,7 @@ async def test_a_skill_that_leads_out_of_the_repository_is_none(
             await client.read_resource("instinct://skills/link")
 
 
+@ONE_ERA
 async def test_the_weekly_report_is_a_resource_in_both_languages_and_for_every_week(
     connect: Callable[..., Client], project: Project
 ) -> None:
@@ -113,33 +118,27 @@ async def test_the_weekly_report_is_a_resource_in_both_languages_and_for_every_w
             await client.read_resource("instinct://report/weekly?lang=fr")
 
 
-@pytest.mark.parametrize(
-    ("key", "uri"),
-    [
-        ("note:../up", "note:../up"), ("note:50% off?#1", "note:50%25%20off%3F%231"),
-        ("note:记住 这个", "note:记住%20这个"), ("a/b", "a/b"),
-    ],
-)  # fmt: skip
-async def test_a_key_of_any_form_is_a_resource(
-    connect: Callable[..., Client], project: Project, key: str, uri: str
+async def test_a_key_of_any_form_is_a_resource_and_what_is_unknown_is_not_found(
+    connect: Callable[..., Client], project: Project
 ) -> None:
-    project.observe(key)
+    uris = {
+        "note:../up": "note:../up", "note:50% off?#1": "note:50%25%20off%3F%231", "note:记住 这个": "note:记住%20这个", "a/b": "a/b",
+    }  # fmt: skip
+    for key in uris:
+        project.observe(key)
     async with connect() as client:
-        assert (await read(client, f"instinct://patterns/{uri}"))["pattern"] == key
+        for key, uri in uris.items():
+            assert (await read(client, f"instinct://patterns/{uri}"))["pattern"] == key
+        for uri in (
+            "instinct://patterns/seq:none", "instinct://patterns/%00", "instinct://patterns/%20", "instinct://other",
+            "instinct://skills/none", "instinct://skills/..%2F..%2Fetc",
+        ):  # fmt: skip
+            with pytest.raises(MCPError) as problem:
+                await client.read_resource(uri)
+            assert problem.value.error.code == -32602, uri
 
 
-@pytest.mark.parametrize(
-    "uri",
-    ["instinct://patterns/seq:none", "instinct://patterns/%00", "instinct://patterns/%20", "instinct://other",
-     "instinct://skills/none", "instinct://skills/..%2F..%2Fetc"],
-)  # fmt: skip
-async def test_an_unknown_resource_is_not_found(connect: Callable[..., Client], uri: str) -> None:
-    async with connect() as client:
-        with pytest.raises(MCPError) as problem:
-            await client.read_resource(uri)
-    assert problem.value.error.code == -32602
-
-
+@ONE_ERA
 async def test_the_users_global_patterns_are_suggested_listed_and_read_too(
     connect: Callable[..., Client], project: Project
 ) -> None:
@@ -155,6 +154,7 @@ async def test_the_users_global_patterns_are_suggested_listed_and_read_too(
         assert (await read(client, "instinct://patterns/pref:editor=vim"))["scope"] == "global"
 
 
+@ONE_ERA
 async def test_a_broken_pattern_file_costs_that_pattern_alone(connect: Callable[..., Client], project: Project) -> None:
     mature(project)
     project.write(".instinct/patterns/note/broken.md", "no front matter\n")
@@ -220,6 +220,7 @@ async def test_two_prompts_are_offered_and_speak_english_or_chinese(
             await client.get_prompt("reflect", {"lang": "fr"})
 
 
+@ONE_ERA
 async def test_the_review_prompt_brings_what_is_ready_and_leaves_the_answer_to_the_person(
     connect: Callable[..., Client], project: Project
 ) -> None:
@@ -233,6 +234,7 @@ async def test_the_review_prompt_brings_what_is_ready_and_leaves_the_answer_to_t
     assert "pref:lint=first" in told and "approve nothing" in told
 
 
+@ONE_ERA
 async def test_a_broken_config_is_told_by_a_prompt_too(connect: Callable[..., Client], project: Project) -> None:
     project.write(".instinct/config.yaml", "version: [\n")
     async with connect() as client:
