@@ -151,6 +151,7 @@ class _Prober:
         self.folder, self.where = folder, where
         self._keys = [*keys]
         self._programs: dict[str, Program] = {}
+        self._versions: dict[str, probing.Answer] = {}
         self._servers: dict[tuple[str, ...], probing.Answer] = {}
 
     def program(self, words: Sequence[str]) -> Program:
@@ -170,7 +171,9 @@ class _Prober:
         if top is not None and os.sep in name and Path(path).absolute().is_relative_to(top) and not self._chosen(path):
             return Program(path, problem=f"{path} lies in this repository and is not on your PATH: not run")
         asked = os.path.join(os.path.dirname(path), "instinct" + Path(path).suffix)  # instinct-hook has no --version
-        found = probing.run((asked, "--version"), self.folder, env={"INSTINCT_SKIP": "1"}, seconds=HOOK_SECONDS)
+        if asked not in self._versions:
+            self._versions[asked] = probing.run((asked, "--version"), Path(asked).parent, seconds=HOOK_SECONDS)
+        found = self._versions[asked]
         if found.code is None:
             return Program(path, problem=f"{path}: {found.problem}")
         if not found.out.startswith(OURS):

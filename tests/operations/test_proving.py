@@ -42,8 +42,8 @@ class Bin:
     ) -> None:
         """An `instinct` that answers at once; with `own` this very program does too."""
         if own and self._monkeypatch is not None:
-            own = self.put("own", SAYS)
-            self._monkeypatch.setattr(proving, "OWN", (str(own),))
+            script = self.put("own", SAYS)
+            self._monkeypatch.setattr(proving, "OWN", (str(script),))
         self.put(
             "instinct",
             f'case "$1" in --version) echo "instinct-git {version}";; session-start) {start};; serve) {serve};; esac',
