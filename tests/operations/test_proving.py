@@ -117,7 +117,7 @@ FAILURES: list[tuple[dict[str, str], str, str]] = [
     ({"serve": "exit 1"}, "its MCP server does not answer: ", "serve"),
     ({"serve": BLOCKS}, "no answer within 0.5 seconds", "serve"),
     ({"serve": "read l; echo no"}, "its MCP server does not answer: ", "serve"),
-    ({"hook": "exit 9"}, "`instinct-hook claude-code Stop`: exit code 9", "by hand"),
+    ({"hook": "exit 9"}, "exit code 9", "by hand"),
 ]
 
 
