@@ -19,7 +19,7 @@ from tests.builders import KEY, Project
 from tests.faces.conftest import call, mature, refused, typed
 
 pytestmark = pytest.mark.anyio
-FIXED = ["instinct://patterns", "instinct://skills", "instinct://report/weekly"]
+FIXED = ["instinct://patterns", "instinct://skills", "instinct://session/last", "instinct://report/weekly"]
 ONE_ERA = pytest.mark.parametrize("mode", ["auto"])
 """For what the protocol has no part in."""
 SKILL = "---\nname: {0}\ndescription: Deploys the {0}.\n---\nThe steps.\n"
@@ -52,7 +52,8 @@ async def test_the_patterns_are_a_resource_and_so_is_each_of_them(
     async with connect() as client:
         templates = (await client.list_resource_templates()).resource_templates
         assert [one.uri_template for one in templates] == [
-            "instinct://patterns/{+key}", "instinct://skills/{name}", "instinct://report/{week}{?lang}",
+            "instinct://patterns/{+key}", "instinct://skills/{name}", "instinct://session/{session}",
+            "instinct://report/{week}{?lang}",
         ]  # fmt: skip
         assert [one["pattern"] for one in await read(client, "instinct://patterns")] == [KEY, "note:new"]
         one = await read(client, f"instinct://patterns/{KEY}")
@@ -67,13 +68,13 @@ async def test_what_is_suggested_and_every_skill_is_listed_one_by_one_and_can_be
     project.observe("note:new")
     async with connect() as client:
         before = (await client.list_resources()).resources
-        assert [str(one.uri) for one in before[:3]] == FIXED
-        assert [(one.name, one.title) for one in before[3:]] == [(KEY, "Re-run the tests")]
-        assert (await read(client, str(before[3].uri)))["pattern"] == KEY
+        assert [str(one.uri) for one in before[:4]] == FIXED
+        assert [(one.name, one.title) for one in before[4:]] == [(KEY, "Re-run the tests")]
+        assert (await read(client, str(before[4].uri)))["pattern"] == KEY
         project.write("skills/web/SKILL.md", SKILL.format("web"))  # another process
         after = (await client.list_resources()).resources
-        assert [(one.name, one.description) for one in after[4:]] == [("web", "Deploys the web.")]
-        assert await text(client, str(after[4].uri)) == SKILL.format("web")
+        assert [(one.name, one.description) for one in after[5:]] == [("web", "Deploys the web.")]
+        assert await text(client, str(after[5].uri)) == SKILL.format("web")
 
 
 @ONE_ERA
@@ -150,7 +151,7 @@ async def test_the_users_global_patterns_are_suggested_listed_and_read_too(
         [row] = (await typed(client, "suggest"))["patterns"]
         assert (row["pattern"], row["words"], row["level"]) == ("pref:editor=vim", "Vim it is", "mature")
         assert "global" in row["why"]
-        assert (await client.list_resources()).resources[3].description == "mature, confidence 6, global"
+        assert (await client.list_resources()).resources[4].description == "mature, confidence 6, global"
         assert (await read(client, "instinct://patterns/pref:editor=vim"))["scope"] == "global"
 
 
@@ -164,6 +165,21 @@ async def test_a_broken_pattern_file_costs_that_pattern_alone(connect: Callable[
         assert any("broken.md" in notice for notice in found["notices"])
         assert [one["pattern"] for one in await read(client, "instinct://patterns")] == [KEY]
         assert (await typed(client, "search", query="test"))["patterns"][0]["pattern"] == KEY
+
+
+@ONE_ERA
+async def test_a_session_in_sum_is_a_resource_the_last_and_every_other(
+    connect: Callable[..., Client], project: Project
+) -> None:
+    async with connect() as client:
+        with pytest.raises(MCPError, match="session"):
+            await client.read_resource("instinct://session/last")
+        for name in ("first-1", "second-2"):
+            project.memory().begin_session(name, [KEY], agent="claude-code")
+            project.memory().observe(KEY, source="claude-code", session=name)
+        last = await read(client, "instinct://session/last")
+        assert (last["session"], last["told"], last["recorded"]) == ("second-2", [KEY], {"observed": 1})
+        assert (await read(client, "instinct://session/first"))["session"] == "first-1"
 
 
 # --- completion -----------------------------------------------------------------------------------------------------
