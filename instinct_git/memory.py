@@ -71,6 +71,7 @@ class Memory:
         self._now = now or _utc_now
         place = files.at(base / files.GLOBAL, files.GLOBAL, base) if scope else files.locate(self._folder, base)
         self._space = Workspace(place, self._now)
+        self._named = scope is not None
 
     def __enter__(self) -> Self:
         return self
@@ -112,6 +113,8 @@ class Memory:
         """Write `.instinct/` for the project around `path`; with `private`, into $INSTINCT_HOME instead."""
         from instinct_git.operations import setup
 
+        if self._named:
+            raise InstinctError("your global memory needs no init", "the first observation makes it")
         done = setup.init(self._space, self._folder, private=private, dry_run=dry_run)
         if not dry_run:
             self._space = Workspace(files.locate(self._folder, self._space.place.home), self._now)

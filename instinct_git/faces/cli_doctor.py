@@ -30,8 +30,9 @@ def doctor(
     from instinct_git.operations.proving import rows
 
     memory = Memory()
+    looked = memory.doctor()
     proofs = memory.proofs()
-    found = [*memory.doctor(), *rows(proofs)]
+    found = [*looked, *rows(proofs)]
     if as_json:
         agents = [{**one._asdict(), "program": one.program and one.program._asdict()} for one in proofs.agents]
         programs = [one._asdict() for one in proofs.programs]

@@ -24,6 +24,11 @@ def main() -> int:
         from instinct_git.faces import session_end
 
         return session_end.run(arguments[1:])
+    if arguments == ["--version"]:  # `doctor` asks every program of our name that agents find: nothing else happens
+        from instinct_git import __version__
+
+        print(f"instinct-git {__version__}")
+        return 0
     try:
         code = _run(arguments)
         if code in (0, 1) and "--json" not in arguments and arguments[:1] not in (["suggest"], ["serve"]):

@@ -42,8 +42,10 @@ from instinct_git.faces.mcp_results import Explained, Folded, Row, Rows, result,
 from instinct_git.faces.mcp_shelf import (
     A_PATTERN,
     A_REPORT,
+    A_SESSION,
     A_SKILL,
     JSON,
+    LAST,
     MARKDOWN,
     PATTERNS,
     REPORT,
@@ -257,11 +259,12 @@ def _put_tools(server: Server, sitting: Sitting) -> None:
 
 def _put_resources(server: Server, sitting: Sitting) -> None:
     shelf = server.shelf = Shelf(sitting)
-    # Neither a key nor a name is used as a path, so `..` in it is harmless.
-    free = ResourceSecurity(exempt_params={"key", "name"})
+    # Neither a key nor a name nor a session is used as a path, so `..` in it is harmless.
+    free = ResourceSecurity(exempt_params={"key", "name", "session"})
     for uri, function, title, kind in (
         (PATTERNS, shelf.patterns, "Patterns", JSON), (A_PATTERN, shelf.pattern, "A pattern", JSON),
         (SKILLS, shelf.skills, "Approved skills", JSON), (A_SKILL, shelf.skill, "An approved skill", MARKDOWN),
+        (LAST, shelf.last, "The last session", JSON), (A_SESSION, shelf.session, "A session", JSON),
         (REPORT, shelf.weekly, "Weekly report", MARKDOWN), (A_REPORT, shelf.report, "The report of a week", MARKDOWN),
     ):  # fmt: skip
         server.resource(uri, title=title, description=_doc(function), mime_type=kind, security=free)(function)

@@ -16,6 +16,7 @@ from instinct_git.memory import Memory
 PATTERNS, A_PATTERN = "instinct://patterns", "instinct://patterns/{+key}"
 SKILLS, A_SKILL = "instinct://skills", "instinct://skills/{name}"
 REPORT, A_REPORT = "instinct://report/weekly", "instinct://report/{week}{?lang}"
+LAST, A_SESSION = "instinct://session/last", "instinct://session/{session}"
 WEEKLY = "weekly"
 JSON, MARKDOWN = "application/json", "text/markdown"
 MOST_LISTED = 50
@@ -64,6 +65,15 @@ class Shelf:
             raise ResourceError(f"there is no language {lang!r}. languages: " + ", ".join(weekly.LANGUAGES))
         with self._sitting.shelf() as memory:
             return weekly.markdown(weekly.page(memory.report("" if week == WEEKLY else week), lang))
+
+    def last(self) -> str:
+        """The last session in sum: what it recorded, what rose, what it was told, what waits."""
+        return self.session("last")
+
+    def session(self, session: str) -> str:
+        """A session in sum, by the agent's id of it or its beginning."""
+        with self._sitting.shelf() as memory:
+            return compact(render.plain(memory.session_summary(session)))
 
     # -- what a client is shown --
 

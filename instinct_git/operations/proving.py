@@ -28,6 +28,8 @@ HOOK_SECONDS, SERVER_SECONDS = 10.0, 30.0
 """After so long an agent has given up on a hook, or on a server."""
 SLOW_MS = 3000
 """A session's start that waits longer is felt; Codex cuts some hooks there."""
+OWN = (sys.executable, "-P", "-m", "instinct_git", "session-start", "claude-code")
+"""What this very program would tell a session. -P: a module of this name in the project must not be run."""
 PROGRAMS = ("instinct",)
 OURS = "instinct-git "
 
@@ -88,7 +90,7 @@ def prove(folder: Path, where: Surroundings, keys: Sequence[str]) -> Proofs:
     agents: dict[str, list[installing.State]] = {}
     for row in installing.status(where):
         agents.setdefault(row.agent, []).append(row)
-    own = prober.told((sys.executable, "-P", "-m", "instinct_git", "session-start", "claude-code"), "claude-code")
+    own = prober.told(OWN, "claude-code")
     proofs = tuple(_prove(BY_NAME[name], rows, prober, own) for name, rows in agents.items())
     return Proofs(proofs, own, tuple(prober.program((path,)) for path in _on_path(where)))
 
@@ -136,7 +138,7 @@ def _on_path(where: Surroundings) -> list[str]:
     found: dict[str, str] = {}
     for folder in where.environ.get("PATH", "").split(os.pathsep):
         for name in PROGRAMS:
-            path = shutil.which(name, path=folder) if folder else None
+            path = shutil.which(name, path=folder) if os.path.isabs(folder) else None
             if path:
                 found.setdefault(os.path.realpath(path), path)
     return list(found.values())
@@ -149,6 +151,7 @@ class _Prober:
         self.folder, self.where = folder, where
         self._keys = [*keys]
         self._programs: dict[str, Program] = {}
+        self._versions: dict[str, probing.Answer] = {}
         self._servers: dict[tuple[str, ...], probing.Answer] = {}
 
     def program(self, words: Sequence[str]) -> Program:
@@ -162,11 +165,15 @@ class _Prober:
         path = shutil.which(name, path=self.where.environ.get("PATH"))
         if path is None:
             return Program("", problem=f"{name} is not found")
+        if not os.path.isabs(path):  # it depends on where one stands, and a repository may have put it there
+            return Program(path, problem=f"{path} is found through a relative folder of your PATH: not run")
         top = self.where.top
         if top is not None and os.sep in name and Path(path).absolute().is_relative_to(top) and not self._chosen(path):
             return Program(path, problem=f"{path} lies in this repository and is not on your PATH: not run")
         asked = os.path.join(os.path.dirname(path), "instinct" + Path(path).suffix)  # instinct-hook has no --version
-        found = probing.run((asked, "--version"), self.folder, env={"INSTINCT_SKIP": "1"}, seconds=HOOK_SECONDS)
+        if asked not in self._versions:
+            self._versions[asked] = probing.run((asked, "--version"), Path(asked).parent, seconds=HOOK_SECONDS)
+        found = self._versions[asked]
         if found.code is None:
             return Program(path, problem=f"{path}: {found.problem}")
         if not found.out.startswith(OURS):

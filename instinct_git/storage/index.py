@@ -295,6 +295,8 @@ def _load(place: Place) -> Known | None:
 
 
 def _save(place: Place, known: Known) -> None:
+    if not place.exists():  # nothing to remember, and it would make $INSTINCT_HOME even where its disk is missing
+        return
     head = json.dumps({
         "version": VERSION, "root": str(place.root), "folders": known.folders, "keys": known.keys,
         "ranked": known.ranked, "costs": known.costs, "strengths": known.strengths, "limited": known.limited,

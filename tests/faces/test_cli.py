@@ -13,6 +13,7 @@ import pytest
 from instinct_git.faces import cli
 from tests.builders import KEY, Project, Ran, git
 from tests.faces.conftest import two_lines
+from tests.operations.test_noticing import nominate
 
 Instinct = Callable[..., Ran]
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,6 +41,14 @@ def test_the_version_is_told(anywhere: Instinct) -> None:
     from instinct_git import __version__
 
     assert anywhere("--version") == (0, f"instinct-git {__version__}\n", "")
+
+
+def test_asking_for_the_version_tells_no_nomination_so_that_the_person_still_hears_of_it(
+    instinct: Instinct, project: Project
+) -> None:
+    nominate(project)
+    assert instinct("--version").err == ""
+    assert "nominated" in instinct("list").err
 
 
 def test_git_instinct_and_the_other_names_are_entry_points() -> None:

@@ -19,7 +19,9 @@ from tests.builders import KEY, Project
 from tests.faces.conftest import call, mature, refused, typed
 
 pytestmark = pytest.mark.anyio
-FIXED = ["instinct://patterns", "instinct://skills", "instinct://report/weekly"]
+FIXED = ["instinct://patterns", "instinct://skills", "instinct://session/last", "instinct://report/weekly"]
+ONE_ERA = pytest.mark.parametrize("mode", ["auto"])
+"""For what the protocol has no part in."""
 SKILL = "---\nname: {0}\ndescription: Deploys the {0}.\n---\nThe steps.\n"
 
 
@@ -50,7 +52,8 @@ async def test_the_patterns_are_a_resource_and_so_is_each_of_them(
     async with connect() as client:
         templates = (await client.list_resource_templates()).resource_templates
         assert [one.uri_template for one in templates] == [
-            "instinct://patterns/{+key}", "instinct://skills/{name}", "instinct://report/{week}{?lang}",
+            "instinct://patterns/{+key}", "instinct://skills/{name}", "instinct://session/{session}",
+            "instinct://report/{week}{?lang}",
         ]  # fmt: skip
         assert [one["pattern"] for one in await read(client, "instinct://patterns")] == [KEY, "note:new"]
         one = await read(client, f"instinct://patterns/{KEY}")
@@ -65,15 +68,16 @@ async def test_what_is_suggested_and_every_skill_is_listed_one_by_one_and_can_be
     project.observe("note:new")
     async with connect() as client:
         before = (await client.list_resources()).resources
-        assert [str(one.uri) for one in before[:3]] == FIXED
-        assert [(one.name, one.title) for one in before[3:]] == [(KEY, "Re-run the tests")]
-        assert (await read(client, str(before[3].uri)))["pattern"] == KEY
+        assert [str(one.uri) for one in before[:4]] == FIXED
+        assert [(one.name, one.title) for one in before[4:]] == [(KEY, "Re-run the tests")]
+        assert (await read(client, str(before[4].uri)))["pattern"] == KEY
         project.write("skills/web/SKILL.md", SKILL.format("web"))  # another process
         after = (await client.list_resources()).resources
-        assert [(one.name, one.description) for one in after[4:]] == [("web", "Deploys the web.")]
-        assert await text(client, str(after[4].uri)) == SKILL.format("web")
+        assert [(one.name, one.description) for one in after[5:]] == [("web", "Deploys the web.")]
+        assert await text(client, str(after[5].uri)) == SKILL.format("web")
 
 
+@ONE_ERA
 async def test_a_memory_that_cannot_be_read_still_lists_the_fixed_resources(
     connect: Callable[..., Client], project: Project
 ) -> None:
@@ -82,6 +86,7 @@ async def test_a_memory_that_cannot_be_read_still_lists_the_fixed_resources(
         assert [str(one.uri) for one in (await client.list_resources()).resources] == FIXED
 
 
+@ONE_ERA
 async def test_a_skill_that_leads_out_of_the_repository_is_none(
     connect: Callable[..., Client], project: Project, tmp_path: Path
 ) -> None:
@@ -98,6 +103,7 @@ async def test_a_skill_that_leads_out_of_the_repository_is_none(
             await client.read_resource("instinct://skills/link")
 
 
+@ONE_ERA
 async def test_the_weekly_report_is_a_resource_in_both_languages_and_for_every_week(
     connect: Callable[..., Client], project: Project
 ) -> None:
@@ -113,33 +119,27 @@ async def test_the_weekly_report_is_a_resource_in_both_languages_and_for_every_w
             await client.read_resource("instinct://report/weekly?lang=fr")
 
 
-@pytest.mark.parametrize(
-    ("key", "uri"),
-    [
-        ("note:../up", "note:../up"), ("note:50% off?#1", "note:50%25%20off%3F%231"),
-        ("note:记住 这个", "note:记住%20这个"), ("a/b", "a/b"),
-    ],
-)  # fmt: skip
-async def test_a_key_of_any_form_is_a_resource(
-    connect: Callable[..., Client], project: Project, key: str, uri: str
+async def test_a_key_of_any_form_is_a_resource_and_what_is_unknown_is_not_found(
+    connect: Callable[..., Client], project: Project
 ) -> None:
-    project.observe(key)
+    uris = {
+        "note:../up": "note:../up", "note:50% off?#1": "note:50%25%20off%3F%231", "note:记住 这个": "note:记住%20这个", "a/b": "a/b",
+    }  # fmt: skip
+    for key in uris:
+        project.observe(key)
     async with connect() as client:
-        assert (await read(client, f"instinct://patterns/{uri}"))["pattern"] == key
+        for key, uri in uris.items():
+            assert (await read(client, f"instinct://patterns/{uri}"))["pattern"] == key
+        for uri in (
+            "instinct://patterns/seq:none", "instinct://patterns/%00", "instinct://patterns/%20", "instinct://other",
+            "instinct://skills/none", "instinct://skills/..%2F..%2Fetc",
+        ):  # fmt: skip
+            with pytest.raises(MCPError) as problem:
+                await client.read_resource(uri)
+            assert problem.value.error.code == -32602, uri
 
 
-@pytest.mark.parametrize(
-    "uri",
-    ["instinct://patterns/seq:none", "instinct://patterns/%00", "instinct://patterns/%20", "instinct://other",
-     "instinct://skills/none", "instinct://skills/..%2F..%2Fetc"],
-)  # fmt: skip
-async def test_an_unknown_resource_is_not_found(connect: Callable[..., Client], uri: str) -> None:
-    async with connect() as client:
-        with pytest.raises(MCPError) as problem:
-            await client.read_resource(uri)
-    assert problem.value.error.code == -32602
-
-
+@ONE_ERA
 async def test_the_users_global_patterns_are_suggested_listed_and_read_too(
     connect: Callable[..., Client], project: Project
 ) -> None:
@@ -151,10 +151,11 @@ async def test_the_users_global_patterns_are_suggested_listed_and_read_too(
         [row] = (await typed(client, "suggest"))["patterns"]
         assert (row["pattern"], row["words"], row["level"]) == ("pref:editor=vim", "Vim it is", "mature")
         assert "global" in row["why"]
-        assert (await client.list_resources()).resources[3].description == "mature, confidence 6, global"
+        assert (await client.list_resources()).resources[4].description == "mature, confidence 6, global"
         assert (await read(client, "instinct://patterns/pref:editor=vim"))["scope"] == "global"
 
 
+@ONE_ERA
 async def test_a_broken_pattern_file_costs_that_pattern_alone(connect: Callable[..., Client], project: Project) -> None:
     mature(project)
     project.write(".instinct/patterns/note/broken.md", "no front matter\n")
@@ -164,6 +165,21 @@ async def test_a_broken_pattern_file_costs_that_pattern_alone(connect: Callable[
         assert any("broken.md" in notice for notice in found["notices"])
         assert [one["pattern"] for one in await read(client, "instinct://patterns")] == [KEY]
         assert (await typed(client, "search", query="test"))["patterns"][0]["pattern"] == KEY
+
+
+@ONE_ERA
+async def test_a_session_in_sum_is_a_resource_the_last_and_every_other(
+    connect: Callable[..., Client], project: Project
+) -> None:
+    async with connect() as client:
+        with pytest.raises(MCPError, match="session"):
+            await client.read_resource("instinct://session/last")
+        for name in ("first-1", "second-2"):
+            project.memory().begin_session(name, [KEY], agent="claude-code")
+            project.memory().observe(KEY, source="claude-code", session=name)
+        last = await read(client, "instinct://session/last")
+        assert (last["session"], last["told"], last["recorded"]) == ("second-2", [KEY], {"observed": 1})
+        assert (await read(client, "instinct://session/first"))["session"] == "first-1"
 
 
 # --- completion -----------------------------------------------------------------------------------------------------
@@ -220,6 +236,7 @@ async def test_two_prompts_are_offered_and_speak_english_or_chinese(
             await client.get_prompt("reflect", {"lang": "fr"})
 
 
+@ONE_ERA
 async def test_the_review_prompt_brings_what_is_ready_and_leaves_the_answer_to_the_person(
     connect: Callable[..., Client], project: Project
 ) -> None:
@@ -233,6 +250,7 @@ async def test_the_review_prompt_brings_what_is_ready_and_leaves_the_answer_to_t
     assert "pref:lint=first" in told and "approve nothing" in told
 
 
+@ONE_ERA
 async def test_a_broken_config_is_told_by_a_prompt_too(connect: Callable[..., Client], project: Project) -> None:
     project.write(".instinct/config.yaml", "version: [\n")
     async with connect() as client:

@@ -8,7 +8,14 @@ from typing import Any
 
 import pytest
 
-from tests.builders import KEY, Project
+from tests.builders import KEY, Project, run_cli
+
+
+@pytest.fixture
+def anywhere(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[..., Any]:
+    """Run the command line in a plain folder."""
+    monkeypatch.chdir(tmp_path)
+    return lambda *args: run_cli(monkeypatch, capsys, *args)
 
 
 def states(project: Project) -> dict[str, str]:
@@ -104,6 +111,17 @@ def test_a_home_that_cannot_be_used_is_a_problem_that_no_agent_would_notice(
     assert [one.state for one in found] == ["problem"] * bool(words)
     assert all(words in one.words and "your global memory is not read" in one.words for one in found)
     assert project.memory().suggest() == []
+
+
+def test_looking_makes_no_home_where_its_disk_is_missing(
+    anywhere: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    monkeypatch.setenv("INSTINCT_HOME", str(tmp_path / "disk" / "home"))
+    assert anywhere("suggest").code == 0
+    done = anywhere("doctor")
+    assert done.code == 1 and "your global memory is not read" in done.out
+    assert not (tmp_path / "disk").exists()
 
 
 def test_a_newer_format_is_told_and_an_older_program_writes_nothing(project: Project) -> None:

@@ -7,12 +7,12 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from instinct_git import __version__
 from instinct_git.operations import proving
+from instinct_git.operations.observing import Draft
 from tests.builders import KEY, Project, Ran
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,8 +27,8 @@ BLOCKS = "exec tail -f /dev/null"
 class Bin:
     """A folder of programs on the PATH."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch | None = None) -> None:
+        self.folder, self._monkeypatch = folder, monkeypatch
         folder.mkdir()
 
     def put(self, name: str, script: str) -> Path:
@@ -37,8 +37,13 @@ class Bin:
         path.chmod(0o755)
         return path
 
-    def fake(self, *, version: str = __version__, start: str = SAYS, serve: str = TOOLS, hook: str = "true") -> None:
-        """An `instinct` that answers at once."""
+    def fake(
+        self, *, version: str = __version__, start: str = SAYS, serve: str = TOOLS, hook: str = "true", own: bool = True
+    ) -> None:
+        """An `instinct` that answers at once; with `own` this very program does too."""
+        if own and self._monkeypatch is not None:
+            script = self.put("own", SAYS)
+            self._monkeypatch.setattr(proving, "OWN", (str(script),))
         self.put(
             "instinct",
             f'case "$1" in --version) echo "instinct-git {version}";; session-start) {start};; serve) {serve};; esac',
@@ -48,7 +53,7 @@ class Bin:
 
 @pytest.fixture
 def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bin:
-    made = Bin(tmp_path / "bin")
+    made = Bin(tmp_path / "bin", monkeypatch)
     monkeypatch.setenv("PATH", os.pathsep.join((str(made.folder), "/usr/bin", "/bin")))
     return made
 
@@ -56,7 +61,7 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bin:
 @pytest.fixture
 def wired(project: Project, instinct: Callable[..., Ran], sealed: Path) -> Project:
     """Claude Code is wired and trusts the project, which has one pattern to tell."""
-    project.observe(KEY, 6, title="Re-run the tests")
+    project.memory().observe_many([Draft(KEY, title="Re-run the tests")] * 6)
     project.memory().consolidate()
     instinct("install", "claude-code")
     trusted = {"projects": {str(project.root): {"hasTrustDialogAccepted": True}}}
@@ -103,31 +108,31 @@ def test_the_real_server_is_started_and_asked_for_its_tools(wired: Project, prog
     assert (one.tools, one.state) == (8, "ok"), one.words
 
 
-@pytest.mark.parametrize(
-    ("options", "words", "hint"),
-    [
-        ({"version": "0.0.1"}, f"is version 0.0.1, this is {__version__}", "update"),
-        ({"start": "cat >/dev/null"}, "its hook says nothing, though there is something to tell", "INSTINCT_HOME"),
-        ({"start": "exit 3"}, "`instinct session-start claude-code`: exit code 3", "by hand"),
-        ({"start": "cat >/dev/null; echo {"}, "prints what is no JSON", "by hand"),
-        ({"start": BLOCKS}, "no answer within 0.5 seconds", "by hand"),
-        ({"serve": "exit 1"}, "its MCP server does not answer: ", "serve"),
-        ({"serve": BLOCKS}, "no answer within 0.5 seconds", "serve"),
-        ({"serve": "read l; echo no"}, "its MCP server does not answer: ", "serve"),
-        ({"hook": "exit 9"}, "`instinct-hook claude-code Stop`: exit code 9", "by hand"),
-    ],
-    ids=["version", "silent", "fails", "no JSON", "blocks", "server ends", "server blocks", "server babbles", "hook fails"],
-)  # fmt: skip
+FAILURES: list[tuple[dict[str, str], str, str]] = [
+    ({"version": "0.0.1"}, f"is version 0.0.1, this is {__version__}", "update"),
+    ({"start": "cat >/dev/null"}, "its hook says nothing, though there is something to tell", "INSTINCT_HOME"),
+    ({"start": "exit 3"}, "`instinct session-start claude-code`: exit code 3", "by hand"),
+    ({"start": "cat >/dev/null; echo {"}, "prints what is no JSON", "by hand"),
+    ({"start": BLOCKS}, "no answer within 0.5 seconds", "by hand"),
+    ({"serve": "exit 1"}, "its MCP server does not answer: ", "serve"),
+    ({"serve": BLOCKS}, "no answer within 0.5 seconds", "serve"),
+    ({"serve": "read l; echo no"}, "its MCP server does not answer: ", "serve"),
+    ({"hook": "exit 9"}, "exit code 9", "by hand"),
+]
+
+
 def test_what_does_not_work_is_a_problem_with_the_one_thing_to_do(
-    wired: Project, programs: Bin, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], words: str, hint: str
+    wired: Project, programs: Bin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    programs.fake(**options)
-    if BLOCKS in options.values():
-        monkeypatch.setattr(proving, "HOOK_SECONDS", 0.5)
-        monkeypatch.setattr(proving, "SERVER_SECONDS", 0.5)
-        monkeypatch.setattr(proving._Prober, "captured", lambda *_: "")
-    one = proof(wired)
-    assert one.state == "problem" and words in one.words and hint in one.hint
+    for options, words, hint in FAILURES:
+        programs.fake(**options)
+        with monkeypatch.context() as impatient:
+            if BLOCKS in options.values():
+                impatient.setattr(proving, "HOOK_SECONDS", 0.5)
+                impatient.setattr(proving, "SERVER_SECONDS", 0.5)
+                impatient.setattr(proving._Prober, "captured", lambda *_: "")
+            one = proof(wired)
+        assert one.state == "problem" and words in one.words and hint in one.hint, (options, one)
 
 
 def test_a_program_that_is_not_on_the_path_is_missed(wired: Project, programs: Bin) -> None:
@@ -150,6 +155,18 @@ def test_a_program_of_the_repository_is_not_run_and_no_shell_reads_a_command(
     one = proof(wired)
     assert one.state == "problem" and "lies in this repository and is not on your PATH: not run" in one.words
     assert not mark.exists()
+
+
+def test_a_program_that_only_a_relative_folder_of_the_path_finds_is_not_run(
+    wired: Project, programs: Bin, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    mark = tmp_path / "mark"
+    Bin(wired.root / "tools").put("instinct", f'touch "{mark}"')
+    monkeypatch.chdir(wired.root)
+    monkeypatch.setenv("PATH", os.pathsep.join(("tools", "/usr/bin", "/bin")))
+    one = proof(wired)
+    assert one.state == "problem" and "a relative folder of your PATH: not run" in one.words
+    assert program(wired)[0] == "notice" and not mark.exists()
 
 
 # --- how an agent stands ----------------------------------------------------------------------------------------------
@@ -188,9 +205,7 @@ def test_a_plugin_wires_too_and_both_at_once_are_told(
     instinct("uninstall", "claude-code")
     one = proof(wired)
     assert (one.wired, one.state, one.patterns, one.tools) == ("plugin", "ok", 1, 2)
-    extension = sealed / ".gemini" / "extensions" / "instinct" / "gemini-extension.json"
-    extension.parent.mkdir(parents=True)
-    extension.write_text("{}", encoding="utf-8")
+    (sealed / ".gemini" / "extensions" / "instinct").mkdir(parents=True)
     one = proof(wired, "gemini")
     assert (one.wired, one.state, one.patterns, one.tools) == ("plugin", "ok", 1, 2)
 
@@ -239,7 +254,7 @@ def test_several_programs_of_our_name_are_told_from_each_other(
 def test_the_command_shows_the_text_and_exits_1_when_something_needs_doing(
     wired: Project, programs: Bin, instinct: Callable[..., Ran], sealed: Path
 ) -> None:
-    programs.fake()
+    programs.fake(own=False)
     done = instinct("doctor")
     assert done.code == 0 and "# the next session is told:\n  <instinct-memory>" in done.out
     assert "the hook tells 1 pattern in" in done.out
@@ -254,7 +269,7 @@ def test_the_command_shows_the_text_and_exits_1_when_something_needs_doing(
 def test_where_there_is_nothing_to_tell_it_says_so(
     project: Project, programs: Bin, instinct: Callable[..., Ran]
 ) -> None:
-    programs.fake()
+    programs.fake(own=False)
     done = instinct("doctor")
     assert done.code == 0 and "nothing to tell yet" in done.out
     assert instinct("doctor", "--text").out == "# nothing to tell yet\n"

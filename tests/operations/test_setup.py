@@ -231,3 +231,14 @@ def test_an_action_is_set_shown_and_kept_beside_the_others(project: Project, ins
 def test_an_empty_table_of_actions_is_one(project: Project) -> None:
     project.write(".instinct/config.yaml", "actions: {}\n")
     assert project.memory().config()["actions"] == {}
+
+
+def test_a_memory_that_was_opened_as_the_global_one_is_not_set_up_in_the_project_that_one_stands_in(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project.root)
+    mine = Memory(scope="global")
+    with pytest.raises(InstinctError, match="needs no init"):
+        mine.init()
+    mine.observe(KEY)
+    assert mine.scope == "global" and project.inbox_files() == []

@@ -39,10 +39,10 @@ def commands(where: Surroundings, target: Target) -> list[Registered]:
 
 
 def plugin(where: Surroundings, agent: str) -> Path | None:
-    """Return the file that says that our plugin (Claude Code) or extension (Gemini CLI) is in use; None: none says so."""
+    """Return the path that says that our plugin (Claude Code) or extension (Gemini CLI) is in use; None: none says so."""
     if agent == "gemini":
-        path = where.home / ".gemini" / "extensions" / NAME / "gemini-extension.json"
-        return path if path.is_file() else None
+        path = where.home / ".gemini" / "extensions" / NAME
+        return path if path.is_dir() else None
     folders = (where.folder(PROJECT), where.folder(PROJECT), where.folder(CLAUDE)) if agent == "claude-code" else ()
     for folder, name in zip(
         folders, (".claude/settings.local.json", ".claude/settings.json", "settings.json"), strict=False
