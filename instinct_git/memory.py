@@ -292,7 +292,9 @@ class Memory:
         """Return what is like a pattern, or a document named as `search` names it, most alike first."""
         from instinct_git.operations.searching import Filters, similar
 
-        return similar(self._layers(), key, limit, filters=Filters(kind, scope=scope), semantic=semantic, progress=progress)
+        return similar(
+            self._layers(), key, limit, filters=Filters(kind, scope=scope), semantic=semantic, progress=progress
+        )
 
     def suggest(self, limit: int | None = None, *, budget: int | None = None) -> List[Pattern]:
         """Return what an agent is told: mature patterns and rules within the token budget, strongest first."""

@@ -18,8 +18,8 @@ PATTERN, CANDIDATE, SKILL, PROCEDURE, RULE, MEMORY = "pattern", "candidate", "sk
 KINDS = (PATTERN, CANDIDATE, SKILL, PROCEDURE, RULE, MEMORY)
 _LONGEST = 60_000
 """Characters of a text that are indexed: agents load less of a skill."""
-_MEANING = 1_200
-"""Characters that stand for a passage where meanings are compared: models read no more at once."""
+_MEANING = 600
+"""Characters that stand for a passage where meanings are compared: what it is about comes first, and reading costs."""
 
 
 class Passage(NamedTuple):

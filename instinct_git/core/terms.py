@@ -25,12 +25,17 @@ _EDGE = "\u00b7"
 MOST = 256
 """Distinct terms of a query that are looked at; a page that somebody pasted has thousands."""
 
-_STOP = frozenset(
+
+def _set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_STOP = _set(
     """a about an and any are as at be been but by can could did do does for from had has have how i if in into is it its me
     my need of on or our please should so some than that the their them then there these they this those to use using was
-    we were what when where which who why will with would you your""".split()
+    we were what when where which who why will with would you your"""
 )
-_STOP_PAIRS = frozenset("怎么 怎样 如何 什么 为什 可以 应该 需要 一个 一下 哪里 是否 有没 没有 请问 时候 之前 之后".split())
+_STOP_PAIRS = _set("怎么 怎样 如何 什么 为什 可以 应该 需要 一个 一下 哪里 是否 有没 没有 请问 时候 之前 之后")
 _STOP_CHARS = frozenset("的了吗呢吧啊么呀嘛我你您他她它们这那哪")
 
 

@@ -46,7 +46,14 @@ def search(
 ) -> int:
     """Find patterns, candidates, skills, procedures and MEMORY.md sections, by key, words or meaning; Chinese too."""
     found = Memory().search(
-        " ".join(query), limit, kind=kind, category=category, level=level, scope=scope, semantic=semantic, progress=_progress()
+        " ".join(query),
+        limit,
+        kind=kind,
+        category=category,
+        level=level,
+        scope=scope,
+        semantic=semantic,
+        progress=_progress(),
     )
     return _show(found, as_json)
 

@@ -101,7 +101,11 @@ def pattern_lines(patterns: Iterable[Pattern | Hit], *, because: bool = False) -
     for one in patterns:
         number = str(one.confidence) if one.live == one.confidence else f"{one.confidence} (live {one.live})"
         kind = str(getattr(one, "kind", ""))
-        marks = [one.level or kind, "candidate" if kind == "candidate" else "", "" if one.status == "active" else one.status]
+        marks = [
+            one.level or kind,
+            "candidate" if kind == "candidate" else "",
+            "" if one.status == "active" else one.status,
+        ]
         state = f"[{' '.join(filter(None, marks))}]"
         origin = f"  ({one.because})" if because and one.because else ""
         rows.append((clean(one.pattern), number if one.level else "", state, one.category, clean(one.words) + origin))

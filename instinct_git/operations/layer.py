@@ -127,7 +127,9 @@ class Layer:
         if path not in self.files.stamps:
             return None
         parts = self.files.passages(path)
-        begun = [part for part, one in enumerate(parts) if file is not None or not line.isdigit() or one.line <= int(line)]
+        begun = [
+            part for part, one in enumerate(parts) if file is not None or not line.isdigit() or one.line <= int(line)
+        ]
         return (path, begun[-1], parts[begun[-1]]) if begun else None
 
     def found(self, path: str, part: int) -> tuple[PatternFile | None, Passage, str, str] | None:

@@ -114,7 +114,10 @@ class Filters(NamedTuple):
         )
 
 
-def search(spaces: Sequence[Workspace], query: str, limit: int = LIMIT, *, filters: Filters = Filters(),
+ANY = Filters()
+
+
+def search(spaces: Sequence[Workspace], query: str, limit: int = LIMIT, *, filters: Filters = ANY,
            semantic: bool | str | None = None, progress: Progress | None = None) -> list[Hit]:  # fmt: skip
     """Return what answers a query, best first, each with what found it.
 
@@ -134,7 +137,7 @@ def search(spaces: Sequence[Workspace], query: str, limit: int = LIMIT, *, filte
         return found.hits(limit, filters)
 
 
-def similar(spaces: Sequence[Workspace], key: str, limit: int = 10, *, filters: Filters = Filters(),
+def similar(spaces: Sequence[Workspace], key: str, limit: int = 10, *, filters: Filters = ANY,
             semantic: bool | str | None = None, progress: Progress | None = None) -> list[Hit]:  # fmt: skip
     """Return what is like a pattern (or a document, named as search names it), most alike first.
 
@@ -202,7 +205,9 @@ class _Found:
                  reference: Reference | None = None) -> None:  # fmt: skip
         self.memories, self.own, self.reference = memories, own, reference
         self.known = bm25.pooled(index.statistics(query.terms) for _, index in memories.indexes)
-        asked = [one for one in query.terms if own is None or self.known.having.get(one, 0) > 1]  # its own words find nothing
+        asked = [
+            one for one in query.terms if own is None or self.known.having.get(one, 0) > 1
+        ]  # its own words find nothing
         rare = sorted(asked, key=lambda term: -self.known.weight(term))[:_ASKED]
         self.query = query._replace(terms=tuple(term for term in query.terms if term in set(rare)))
         self.rankings: list[list[Reference]] = []
@@ -228,7 +233,12 @@ class _Found:
                 if one.name == text:
                     self.exact.add(reference)
                 body = one.name.partition(":")[2]
-                rating = (one.name == text, body == text, one.name.startswith(text) or body.startswith(text), -len(one.name))
+                rating = (
+                    one.name == text,
+                    body == text,
+                    one.name.startswith(text) or body.startswith(text),
+                    -len(one.name),
+                )
                 rated.append((rating, reference, _exactly(one) if one.name == text else _its_name(one)))
         self._add(rated)
 
@@ -246,7 +256,9 @@ class _Found:
             for one in index.matching(telling or asked, phrases, _WIDE):
                 match = bm25.match(one.fields, one.length, asked, known)
                 if match.score >= _ALIKE * whole if self.own else match.share >= _SHARE:
-                    rated.append((match.score, (number, one.path, one.part), _fields(match, len(asked), bool(self.own))))
+                    rated.append(
+                        (match.score, (number, one.path, one.part), _fields(match, len(asked), bool(self.own)))
+                    )
         return rated
 
     def by_likeness(self) -> None:
@@ -288,7 +300,9 @@ class _Found:
                 rated.append((likeness, (number, one.path, one.part), f"meaning {likeness:.2f}"))
         self._add(rated)
 
-    def _vectors(self, number: int, index: search_index.Index, model: Any, progress: Progress | None) -> dict[str, bytes]:
+    def _vectors(
+        self, number: int, index: search_index.Index, model: Any, progress: Progress | None
+    ) -> dict[str, bytes]:
         kept = index.vectors(model.name)
         missing = {digest: at for at, digest in index.digests() if digest not in kept}
         if not missing:

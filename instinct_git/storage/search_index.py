@@ -7,7 +7,6 @@ through SQLite's own locks. Where it cannot be written or has no full-text searc
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -141,7 +140,7 @@ def _close(database: Database | None) -> None:
 def _remove(path: Path) -> None:
     for name in (path, path.with_name(path.name + "-journal"), path.with_name(path.name + "-wal")):
         try:
-            os.unlink(name)
+            name.unlink()
         except OSError:
             pass  # it is not there, or a folder: then the next place is tried
 
@@ -207,7 +206,9 @@ class Database:
     def _update(self, sources: Sources) -> bool:
         """Read what differs; False when no entry changed."""
         before: dict[str, tuple[str, list[tuple[int, str]]]] = {}
-        for number, path, digest, stamp in self._db.execute("select id, path, digest, stamp from entries order by path, part"):
+        for number, path, digest, stamp in self._db.execute(
+            "select id, path, digest, stamp from entries order by path, part"
+        ):
             before.setdefault(path, (stamp, []))[1].append((number, digest))
         changed = False
         for path in before.keys() - sources.stamps.keys():
@@ -239,7 +240,8 @@ class Database:
             (one.path, one.part, one.kind, one.name, one.length, one.digest, stamp),
         )
         self._db.execute(
-            "insert into words(rowid, key, title, tags, description, text) values(?, ?, ?, ?, ?, ?)", (made.lastrowid, *one.fields)
+            "insert into words(rowid, key, title, tags, description, text) values(?, ?, ?, ?, ?, ?)",
+            (made.lastrowid, *one.fields),
         )
         found = " ".join(sorted(triples(one.name)))
         self._db.execute("insert into near(rowid, triples) values(?, ?)", (made.lastrowid, found))
@@ -303,9 +305,8 @@ class Database:
         statement = """select path, part, kind, name, key, title, tags, description, text, length, digest
             from entries join words on words.rowid = entries.id where entries.id = ?"""
         for number in numbers:
-            row = self._db.execute(statement, (number,)).fetchone()
-            if row is not None:
-                found.append(Entry(*row[:4], tuple(row[4:9]), *row[9:]))
+            for path, part, kind, name, *fields, length, digest in self._db.execute(statement, (number,)):
+                found.append(Entry(path, part, kind, name, tuple(fields), length, digest))
         return found
 
     def vectors(self, model: str) -> dict[str, bytes]:

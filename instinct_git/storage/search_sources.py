@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import time
 from functools import cached_property
 
@@ -67,8 +68,8 @@ def _documents(place: Place) -> dict[str, str]:
             status = os.lstat(root / path)
         except OSError:
             continue
-        if not os.path.isfile(root / path) or os.path.islink(root / path):
-            continue
+        if not stat.S_ISREG(status.st_mode):
+            continue  # what a link leads to is not the memory's
         young = max(status.st_mtime_ns, status.st_ctime_ns) >= now - RACY_NS
         numbers = (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
         found[path] = "" if young else ".".join(map(str, numbers))
