@@ -121,10 +121,10 @@ def nearest(question: bytes, vectors: Sequence[bytes], limit: int) -> list[tuple
         return []
     matrix = np.frombuffer(b"".join(vectors), dtype="<f2").reshape(len(vectors), -1).astype(np.float32)
     likeness = matrix @ np.frombuffer(question, dtype="<f2").astype(np.float32)
-    order = np.argsort(-likeness, kind="stable")[:limit]
+    order = [int(at) for at in np.argsort(-likeness, kind="stable")[:limit]]
     if len(vectors) < FEW:
         kept = order[: max(1, len(vectors) // 3)]
     else:
         least = likeness.mean() + DISTANCE * likeness.std()
         kept = [at for at in order if likeness[at] >= least]
-    return [(int(at), float(likeness[at])) for at in kept]
+    return [(at, float(likeness[at])) for at in kept]

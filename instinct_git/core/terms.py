@@ -115,6 +115,16 @@ def likeness(one: set[str], other: set[str]) -> float:
     return 2 * len(one & other) / (len(one) + len(other)) if one and other else 0.0
 
 
+def slip(one: str, other: str) -> float:
+    """Return how likely one word is another with a slip of the pen, 0..1; 0 below three quarters."""
+    from difflib import SequenceMatcher
+
+    if abs(len(one) - len(other)) > 2:
+        return 0.0
+    alike = SequenceMatcher(None, one, other, autojunk=False).ratio()
+    return 0.9 * alike if alike >= 0.75 else 0.0
+
+
 class Query(NamedTuple):
     """A query, read."""
 

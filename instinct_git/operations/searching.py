@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from instinct_git.core import bm25, terms
 from instinct_git.core.fusion import fuse
-from instinct_git.core.keys import CATEGORIES, describe, normalise_key
+from instinct_git.core.keys import CATEGORIES, describe, normalise_key, split_key
 from instinct_git.core.model import FADED, LEVELS
 from instinct_git.core.passage import CANDIDATE, KINDS, PATTERN, Entry, Passage, entry, excerpt, meaning, of_pattern
 from instinct_git.core.pattern import PatternFile
@@ -27,13 +27,14 @@ _WIDE = 200
 """Entries of a ranking that are looked at closely."""
 _ASKED = 32
 """Terms of a query that count, the rarest."""
-_SHARE = 0.2
-"""An entry must have this much of what the query's words weigh."""
+_TAIL = 0.25
+"""What has less than this of the best answer's score is no answer, while there are better ones."""
 _NEARLY = 0.5
 """From this likeness on a name is nearly another (Dice, of triples)."""
 _ALIKE = 0.12
 """From this share of its own score on an entry is similar to another."""
-_MEANT = 30
+_NEAR, _MEANT = 100, 30
+"""Entries that are looked at for being named nearly so, and for meaning the same."""
 
 Progress = Callable[[int, int], None]
 Reference = tuple[int, str, int]
@@ -127,14 +128,17 @@ def search(spaces: Sequence[Workspace], query: str, limit: int = LIMIT, *, filte
     filters.check()
     if not query.strip():
         raise InstinctError("the query is empty", "give a word, a part of a key or a key")
-    with ExitStack() as stack:
-        memories = _Memories(stack, spaces, filters.scope)
+    model = _model(spaces, semantic)
+
+    def answer(memories: _Memories) -> list[Hit]:
         found = _Found(memories, terms.read_query(query))
         found.by_name()
         found.by_words()
         found.by_likeness()
-        found.by_meaning(query, _model(spaces, semantic), progress)
+        found.by_meaning(query, model, progress)
         return found.hits(limit, filters)
+
+    return _answered(spaces, filters.scope, answer)
 
 
 def similar(spaces: Sequence[Workspace], key: str, limit: int = 10, *, filters: Filters = ANY,
@@ -144,16 +148,33 @@ def similar(spaces: Sequence[Workspace], key: str, limit: int = 10, *, filters: 
     Raises UnknownPattern, whose hint names near keys.
     """
     filters.check()
-    with ExitStack() as stack:
-        memories = _Memories(stack, spaces, filters.scope)
+    model = _model(spaces, semantic)
+
+    def answer(memories: _Memories) -> list[Hit]:
         reference, passage = memories.named(key, [Layer(space) for space in spaces] if filters.scope else None)
-        own = entry("", 0, passage)
+        said = passage._replace(name=split_key(passage.name)[1]) if passage.kind == PATTERN else passage
+        own = entry("", 0, said)
         words = tuple(dict.fromkeys(term for field in own.fields for term in field.split()))
-        found = _Found(memories, terms.Query(own.name, terms.telling_terms(words) or words), own, reference)
+        asked = terms.Query(terms.fold_text(passage.name), terms.telling_terms(words) or words)
+        found = _Found(memories, asked, own, reference)
         found.by_words()
         found.by_likeness()
-        found.by_meaning(meaning(passage), _model(spaces, semantic), progress)
+        found.by_meaning(meaning(passage), model, progress)
         return found.hits(limit, filters)
+
+    return _answered(spaces, filters.scope, answer)
+
+
+def _answered(spaces: Sequence[Workspace], scope: str | None, answer: Callable[[_Memories], list[Hit]]) -> list[Hit]:
+    """Return an answer; where an index turns out to be damaged it is made anew, and at last done without."""
+    for _ in range(2):
+        try:
+            with ExitStack() as stack:
+                return answer(_Memories(stack, spaces, scope, True))
+        except search_index.Damaged as problem:
+            problem.forget()
+    with ExitStack() as stack:
+        return answer(_Memories(stack, spaces, scope, False))
 
 
 def _model(spaces: Sequence[Workspace], semantic: bool | str | None) -> Any:
@@ -172,11 +193,12 @@ def _model(spaces: Sequence[Workspace], semantic: bool | str | None) -> Any:
 class _Memories:
     """The memories that are searched, each with its index and with what only waits in its inbox."""
 
-    def __init__(self, stack: ExitStack, spaces: Sequence[Workspace], scope: str | None) -> None:
+    def __init__(self, stack: ExitStack, spaces: Sequence[Workspace], scope: str | None, kept: bool) -> None:
         self.layers = [Layer(space) for space in spaces if scope in (None, space.place.scope)]
         self.indexes: list[tuple[int, search_index.Index]] = []
         for number, layer in enumerate(self.layers):
-            self.indexes.append((number, stack.enter_context(search_index.opened(layer.space.place, layer.files))))
+            index = stack.enter_context(search_index.opened(layer.space.place, layer.files, kept=kept))
+            self.indexes.append((number, index))
             if layer.waiting:
                 said = [entry(one.key, -1, of_pattern(one)) for one in layer.waiting.values()]
                 self.indexes.append((number, search_index.Listing(said)))
@@ -255,26 +277,26 @@ class _Found:
         for number, index in self.memories.indexes:
             for one in index.matching(telling or asked, phrases, _WIDE):
                 match = bm25.match(one.fields, one.length, asked, known)
-                if match.score >= _ALIKE * whole if self.own else match.share >= _SHARE:
-                    rated.append(
-                        (match.score, (number, one.path, one.part), _fields(match, len(asked), bool(self.own)))
-                    )
-        return rated
+                reason = _fields(match, len(asked), bool(self.own))
+                rated.append((match.score, (number, one.path, one.part), reason))
+        least = _ALIKE * whole if self.own else _TAIL * max((score for score, _, _ in rated), default=0.0)
+        return [row for row in rated if row[0] >= least]
 
     def by_likeness(self) -> None:
         """Rank what is named nearly so: where a word of the query is nowhere, it may be a slip of the pen."""
         text = self.query.text
-        missing = [one for one in self.query.terms if not self.known.having.get(one) and len(one) > 3]
+        missing = [one for one in self.query.terms if not self.known.having.get(one) and len(one) > 2]
         if len(text) > 200 or not (missing or self.own):
             self._add([])
             return
-        wanted, lost = terms.triples(text), [terms.triples(one) for one in missing]
+        wanted = terms.triples(" ".join(missing) if missing else text)
+        name = terms.triples(text)
         rated: list[tuple[Any, Reference, str]] = []
         for number, index in self.memories.indexes:
-            for one in index.nearly_named(wanted, 50):
-                rating = terms.likeness(wanted, terms.triples(one.name))
-                for word in one.fields[0].split() if lost else ():
-                    rating = max(rating, *(0.9 * terms.likeness(each, terms.triples(word)) for each in lost))
+            for one in index.nearly_named(wanted, _NEAR):
+                rating = terms.likeness(name, terms.triples(one.name))
+                for word in set(one.fields[0].split()) if missing else ():
+                    rating = max(rating, *(terms.slip(each, word) for each in missing))
                 if rating >= _NEARLY:
                     rated.append((rating, (number, one.path, one.part), f"nearly its {_its_name(one)}"))
         self._add(rated)
@@ -332,7 +354,7 @@ class _Found:
             told = self.memories.layers[number].found(path, part)
             if told is None:
                 continue
-            hit = self._hit(told, fused[reference], "; ".join(self.reasons[reference]))
+            hit = self._hit(told, fused[reference], _told(self.reasons[reference]))
             if filters.let(hit):
                 found.append(hit)
         return self._alive(found)
@@ -359,6 +381,11 @@ class _Found:
             keys = [hit.pattern for hit in hits if hit.level and hit.scope == scope]
             live.update({(scope, key): number for key, number in layer.live(keys).items()})
         return [hit._replace(live=live.get((hit.scope, hit.pattern), hit.live)) for hit in hits]
+
+
+def _told(reasons: Sequence[str]) -> str:
+    """Return the reasons in a line, without those that another one includes."""
+    return "; ".join(one for one in reasons if not any(other.startswith(f"{one},") for other in reasons))
 
 
 def _its_name(one: Entry) -> str:

@@ -80,12 +80,28 @@ class Index(Protocol):
         """Keep what a model has read."""
 
 
+class Damaged(Exception):
+    """The index turned out to be damaged while it was asked."""
+
+    def __init__(self, path: Path, problem: Exception) -> None:
+        super().__init__(f"{path}: {problem}")
+        self._path, self._locked = path, "locked" in str(problem)
+
+    def forget(self) -> None:
+        """Remove the file, so that it is made anew; not one that others are only using."""
+        if not self._locked:
+            _remove(self._path)
+
+
 @contextmanager
-def opened(place: Place, sources: Sources) -> Iterator[Index]:
-    """Give an up-to-date index of a memory for one answer."""
+def opened(place: Place, sources: Sources, *, kept: bool = True) -> Iterator[Index]:
+    """Give an up-to-date index of a memory for one answer; without `kept` one in memory alone.
+
+    Asking it may raise Damaged: then forget the file and ask again, at last without it.
+    """
     index: Index | None = None
     try:
-        index = _database(place, sources)
+        index = _database(place, sources) if kept else None
     except ImportError:
         pass  # a Python without sqlite3
     if index is None:
@@ -151,6 +167,7 @@ class Database:
     def __init__(self, path: Path) -> None:
         import sqlite3
 
+        self._path = path
         self._db = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, cached_statements=32)
         self._db.execute("pragma synchronous = normal")
         self._db.execute("pragma cache_size = -65536")
@@ -264,18 +281,31 @@ class Database:
 
     # -- asking ------------------------------------------------------------------------------------------------------
 
+    def _rows(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
+        """Return all rows of a query; raises Damaged."""
+        import sqlite3
+
+        try:
+            return self._db.execute(statement, values).fetchall()
+        except (sqlite3.Error, UnicodeError) as problem:
+            raise Damaged(self._path, problem) from None
+
     def statistics(self, asked: Iterable[str]) -> Statistics:
-        entries, length = int(self._said("entries") or 0), int(self._said("terms") or 0)
+        said = dict(self._rows("select name, value from meta"))
+        try:
+            entries, length = int(said["entries"]), int(said["terms"])
+        except (KeyError, TypeError, ValueError) as problem:
+            raise Damaged(self._path, problem) from None
         return Statistics(entries, length / entries if entries else 0.0, {term: self._having(term) for term in asked})
 
     def _having(self, term: str) -> int:
         """Return how many entries hold a term, or, where none does, words that begin with it."""
-        row = self._db.execute("select doc from vocabulary where term = ?", (term,)).fetchone()
-        if row or not may_begin(term):
-            return int(row[0]) if row else 0
+        rows = self._rows("select doc from vocabulary where term = ?", (term,))
+        if rows or not may_begin(term):
+            return int(rows[0][0]) if rows else 0
         until = term[:-1] + chr(ord(term[-1]) + 1)
         begun = "select sum(doc) from (select doc from vocabulary where term > ? and term < ? limit 500)"
-        return int(self._db.execute(begun, (term, until)).fetchone()[0] or 0)
+        return int(self._rows(begun, (term, until))[0][0] or 0)
 
     def matching(self, asked: Sequence[str], phrases: Sequence[Sequence[str]], limit: int) -> list[Entry]:
         if not asked:
@@ -283,42 +313,46 @@ class Database:
         wanted = " OR ".join(f'"{term}" *' if may_begin(term) else f'"{term}"' for term in asked)
         both = " AND ".join([f"({wanted})", *('"' + " ".join(phrase) + '"' for phrase in phrases)])
         rows = "select rowid from words where words match ? order by bm25(words, 4.0, 4.0, 3.0, 2.0, 1.0) limit ?"
-        return self.numbered([number for (number,) in self._db.execute(rows, (both, limit))])
+        return self.numbered([number for (number,) in self._rows(rows, (both, limit))])
 
     def named(self, part: str, limit: int) -> list[Entry]:
-        part = part.encode("utf-8", "replace").decode("utf-8").replace("\0", " ")
+        part = part.encode("utf-8", "replace").decode("utf-8")
+        if "\0" in part:
+            return []  # SQLite would see the text end there
         rows = "select id from entries where instr(name, ?) order by length(name), name limit ?"
-        return self.numbered([number for (number,) in self._db.execute(rows, (part, limit))])
+        return self.numbered([number for (number,) in self._rows(rows, (part, limit))])
 
     def nearly_named(self, wanted: set[str], limit: int) -> list[Entry]:
         if not wanted:
             return []
         asked = " OR ".join(f'"{one}"' for one in sorted(wanted))
         rows = "select rowid from near where near match ? order by rank limit ?"
-        return self.numbered([number for (number,) in self._db.execute(rows, (asked, limit))])
+        return self.numbered([number for (number,) in self._rows(rows, (asked, limit))])
 
     def digests(self) -> list[tuple[int, str]]:
-        return list(self._db.execute("select id, digest from entries"))
+        return self._rows("select id, digest from entries")
 
     def numbered(self, numbers: Sequence[int]) -> list[Entry]:
         found = []
         statement = """select path, part, kind, name, key, title, tags, description, text, length, digest
             from entries join words on words.rowid = entries.id where entries.id = ?"""
         for number in numbers:
-            for path, part, kind, name, *fields, length, digest in self._db.execute(statement, (number,)):
+            for path, part, kind, name, *fields, length, digest in self._rows(statement, (number,)):
+                if not all(isinstance(one, str) for one in (path, name, *fields)):
+                    raise Damaged(self._path, ValueError("a text is missing"))
                 found.append(Entry(path, part, kind, name, tuple(fields), length, digest))
         return found
 
     def vectors(self, model: str) -> dict[str, bytes]:
-        return dict(self._db.execute("select digest, vector from vectors where model = ?", (model,)))
+        return dict(self._rows("select digest, vector from vectors where model = ?", (model,)))
 
     def keep(self, model: str, vectors: Mapping[str, bytes]) -> None:
         rows = [(model, digest, vector) for digest, vector in vectors.items()]
-        self._db.execute("begin immediate")
+        self._rows("begin immediate")
         try:
             self._db.executemany("insert or replace into vectors values(?, ?, ?)", rows)
         finally:
-            self._db.execute("commit")
+            self._rows("commit")
 
 
 # --- without a database ---------------------------------------------------------------------------------------------
