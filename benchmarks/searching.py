@@ -19,13 +19,14 @@ import re
 import resource
 import shutil
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import anyio
+from mcp import Client, StdioServerParameters
 from reading import write_patterns
 from setting import call, git, say, sealed, seconds
 
@@ -184,20 +185,27 @@ def peer(base: Path, project: Path, names: dict[str, str], program: str) -> Call
         own[f"pattern-{file.name}"] = file.stem
     os.environ["HOME"] = str(base)
     call([program, "project", "add", "bench", str(notes)], base)
+    told = anyio.run(_ask_peer, program, [one.text for one in questions()])
 
     def answer(text: str) -> list[str]:
-        done = subprocess.run(
-            [program, "tool", "search-notes", text, "--json", "--project", "bench", "--local", "--page-size", str(FAR)],
-            capture_output=True, text=True, timeout=120,
-        )  # fmt: skip
-        try:
-            rows: list[dict[str, Any]] = json.loads(done.stdout)["results"]
-        except (ValueError, KeyError):
-            return []
-        files = [str(row.get("file_path") or row.get("permalink")).rpartition("/")[2] for row in rows]
-        return [own.get(file, file) for file in files]
+        return [own.get(file, file) for file in told[text]]
 
     return answer
+
+
+async def _ask_peer(program: str, asked: list[str]) -> dict[str, list[str]]:
+    """Ask it over MCP, so that its start counts once; {question: files}."""
+    told: dict[str, list[str]] = {}
+    started = StdioServerParameters(command=program, args=["mcp", "--project", "bench"], env={**os.environ})
+    async with Client(started, mode="legacy") as client:
+        for text in asked:
+            done = await client.call_tool(
+                "search_notes", {"query": text, "project": "bench", "page_size": FAR, "output_format": "json"}
+            )
+            said = done.structured_content or json.loads(done.content[0].text)
+            rows: list[dict[str, Any]] = said.get("result", said).get("results", [])
+            told[text] = [str(row.get("file_path") or row.get("permalink")).rpartition("/")[2] for row in rows]
+    return told
 
 
 # --- speed ----------------------------------------------------------------------------------------------------------
