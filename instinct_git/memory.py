@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from instinct_git.operations.resolving import Resolved
     from instinct_git.operations.reviewing import Review
     from instinct_git.operations.scanning import ScanResult
+    from instinct_git.operations.searching import Hit
     from instinct_git.operations.setup import SetUp
     from instinct_git.operations.skills import Skill
     from instinct_git.operations.suggesting import Suggestions
@@ -325,11 +326,26 @@ class Memory:
 
         return show(self._layers(), key)[1]
 
-    def search(self, query: str, limit: int = 20) -> List[Pattern]:
-        """Return the patterns that match a query (words, a part of a key, Chinese too), best first."""
-        from instinct_git.operations.reading import search
+    def search(self, query: str, limit: int = 20, *, kind: str | None = None, category: str | None = None,
+               level: str | None = None, scope: str | None = None, semantic: bool | str | None = None,
+               progress: Callable[[int, int], None] | None = None) -> List[Hit]:  # fmt: skip
+        """Return what answers a query, best first: patterns, candidates, skills, procedures, sections of MEMORY.md.
 
-        return search(self._layers(), query, limit)
+        `kind`, `category`, `level` and `scope` narrow it; `semantic` compares meanings too (True, or a model's name).
+        """
+        from instinct_git.operations.searching import Filters, search
+
+        return search(self._layers(), query, limit, filters=Filters(kind, category, level, scope), semantic=semantic,
+                      progress=progress)  # fmt: skip
+
+    def similar(self, key: str, limit: int = 10, *, kind: str | None = None, scope: str | None = None,
+                semantic: bool | str | None = None, progress: Callable[[int, int], None] | None = None) -> List[Hit]:  # fmt: skip
+        """Return what is like a pattern, or a document named as `search` names it, most alike first."""
+        from instinct_git.operations.searching import Filters, similar
+
+        return similar(
+            self._layers(), key, limit, filters=Filters(kind, scope=scope), semantic=semantic, progress=progress
+        )
 
     def suggest(self, limit: int | None = None, *, budget: int | None = None, for_text: str = "",
                 paths: Sequence[str] = ()) -> List[Pattern]:  # fmt: skip

@@ -314,6 +314,12 @@ def parse(text: str, path: str) -> PatternFile:
     )
 
 
+def body_of(text: str) -> str:
+    """Return the free text after the front matter; nothing else is read. Raises InvalidDocument where there is none."""
+    split = _split(text, "")
+    return "".join(split.lines[split.close + 1 :])
+
+
 def keys_named(text: str) -> set[str]:
     """Return every key that a file which cannot be parsed names in a `pattern:` line of its own."""
     named = set()

@@ -125,6 +125,12 @@ def section_of(text: str, words: str) -> str:
     return next((name for title in reversed(above) for name in SECTIONS if title in _NAMES[name]), "")
 
 
+def section_named(title: str) -> str:
+    """Return the one of SECTIONS that a heading names, or Memories; empty: none."""
+    words = heading_words(title)
+    return next((name for name, called in _NAMES.items() if words in called), "")
+
+
 def budget(text: str) -> Budget:
     """Measure a memory file against what agents load, and say what could go."""
     page = outline(text)

@@ -21,6 +21,7 @@ from instinct_git.faces import (
     cli_pool,
     cli_promote,
     cli_report,
+    cli_search,
     cli_teach,
     cli_tidy,
     quick,
@@ -270,19 +271,7 @@ def show(key: Key, as_json: Json = False) -> int:
     return 0
 
 
-@app.command(rich_help_panel=READ)
-def search(
-    query: Annotated[list[str], typer.Argument(help="Words, or a part of a key; Chinese too.", show_default=False)],
-    limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="At most so many.")] = 20,
-    as_json: Json = False,
-) -> int:
-    """Find patterns by key, title, tags, description and text."""
-    found = Memory().search(" ".join(query), limit)
-    if as_json:
-        print(render.json_text({"patterns": [one.as_json() for one in found]}))
-    else:
-        print_lines([*render.pattern_lines(found, because=True), f"# {len(found)} found"])
-    return 0
+cli_search.register(app)
 
 
 @app.command(rich_help_panel=READ)

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from instinct_git.core.report import Line
     from instinct_git.operations.batches import BatchResult
     from instinct_git.operations.reading import Pattern
+    from instinct_git.operations.searching import Hit
 
 INSTRUCTIONS = (
     "What this project's agents and people have learned. Call `suggest` once at the start of a task and `search` "
@@ -136,7 +137,7 @@ class Tools:
         return result({**value, "level": one.level, "left_out": max(left, 0), "notices": list(one.notices)}, lines)
 
 
-def _row(one: Pattern) -> Row:
+def _row(one: Pattern | Hit) -> Row:
     row = Row(
         pattern=one.pattern, words=" ".join(render.clean(one.words).split()), confidence=one.live, level=one.level
     )

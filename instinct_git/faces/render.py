@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from instinct_git.operations.batches import BatchResult
     from instinct_git.operations.diagnosing import Diagnosis
     from instinct_git.operations.reading import Pattern
+    from instinct_git.operations.searching import Hit
     from instinct_git.operations.setup import SetUp
     from instinct_git.operations.suggesting import Suggestions
 
@@ -111,14 +112,20 @@ def marked(one: Pattern) -> str:
     return " (awaiting review)" if one.because == "awaiting review" else ""
 
 
-def pattern_lines(patterns: Iterable[Pattern], *, because: bool = False) -> list[str]:
-    """Return patterns as a table."""
+def pattern_lines(patterns: Iterable[Pattern | Hit], *, because: bool = False) -> list[str]:
+    """Return patterns, or what a search found, as a table."""
     rows = []
     for one in patterns:
         number = str(one.confidence) if one.live == one.confidence else f"{one.confidence} (live {one.live})"
-        mark = "" if one.status == "active" else f" {one.status}"
+        kind = str(getattr(one, "kind", ""))
+        marks = [
+            one.level or kind,
+            "candidate" if kind == "candidate" else "",
+            "" if one.status == "active" else one.status,
+        ]
+        state = f"[{' '.join(filter(None, marks))}]"
         origin = f"  ({one.because})" if because and one.because else ""
-        rows.append((one.pattern, number, f"[{one.level}{mark}]", one.category, clean(one.words) + origin))
+        rows.append((clean(one.pattern), number if one.level else "", state, one.category, clean(one.words) + origin))
     return table(rows)
 
 

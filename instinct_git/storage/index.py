@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from instinct_git import __version__
 from instinct_git.core import applicability, ranking
+from instinct_git.core.digest import sha256_hex
 from instinct_git.core.keys import pattern_path
 from instinct_git.core.pattern import Finding, PatternFile
 from instinct_git.errors import InvalidDocument
@@ -80,6 +81,28 @@ class Known:
     def told_keys(self) -> frozenset[str | None]:
         """The keys of what is suggested."""
         return frozenset(self.keys[number] for number in self.ranked)
+
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """{path: number of a file that speaks for its key}."""
+        return {path: n for n, (path, key) in enumerate(zip(self.paths, self.keys, strict=True)) if key is not None}
+
+    @cached_property
+    def state(self) -> str:
+        """Stands for the names and stamps of all files; empty: some are not trusted."""
+        if any(0 in folder.stamps[::4] for folder in self.folders.values()):
+            return ""
+        told = ((path, folder.names, folder.stamps) for path, folder in self.folders.items())
+        return sha256_hex(repr(list(told)).encode("utf-8", "surrogateescape"))
+
+    def stamp(self, number: int) -> str:
+        """Return one file's stamp as text; empty: not trusted."""
+        numbers = self._stamps[4 * number : 4 * number + 4]
+        return ".".join(map(str, numbers)) if any(numbers) else ""
+
+    @cached_property
+    def _stamps(self) -> list[int]:
+        return [number for folder in self.folders.values() for number in folder.stamps]
 
     def file(self, number: int) -> PatternFile:
         """Return a file, its text and body left out."""

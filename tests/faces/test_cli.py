@@ -17,6 +17,7 @@ from tests.operations.test_noticing import nominate
 
 Instinct = Callable[..., Ran]
 ROOT = Path(__file__).resolve().parents[2]
+FOUND = {"kind", "line", "excerpt", "score"}
 FIELDS = {
     "pattern", "category", "confidence", "live", "level", "title", "description", "first_seen", "last_seen", "sources",
     "status", "scope", "path", "candidate", "metadata", "tags",
@@ -226,7 +227,7 @@ def test_the_lists_are_objects_with_patterns(instinct: Instinct, project: Projec
     done = instinct(*verb, "--json").json
     assert list(done) == ["patterns"] and done["patterns"]
     for one in done["patterns"]:
-        assert set(one) - {"because"} == FIELDS
+        assert set(one) - {"because", *(FOUND if verb[0] == "search" else ())} == FIELDS
     assert done["patterns"][0]["pattern"] == "pref:style=black"
 
 
