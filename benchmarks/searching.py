@@ -19,6 +19,7 @@ import re
 import resource
 import shutil
 import statistics
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -184,7 +185,8 @@ def peer(base: Path, project: Path, names: dict[str, str], program: str) -> Call
         shutil.copy(file, notes / f"pattern-{file.name}")
         own[f"pattern-{file.name}"] = file.stem
     os.environ["HOME"] = str(base)
-    call([program, "project", "add", "bench", str(notes)], base)
+    # It reports failure where its index has not settled after some minutes; it is asked all the same.
+    subprocess.run([program, "project", "add", "bench", str(notes)], capture_output=True, timeout=1800)
     told = anyio.run(_ask_peer, program, [one.text for one in questions()])
 
     def answer(text: str) -> list[str]:
