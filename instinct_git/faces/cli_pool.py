@@ -70,6 +70,7 @@ def feedback(
     context: Annotated[Text, typer.Option("--context", help="Where: a project or a task.")] = None,
     source: Annotated[str, typer.Option("--source", help="Which agent used it.")] = "",
     note: Annotated[Text, typer.Option("--note", help="Your words; they stay in this clone.")] = None,
+    to: Annotated[str, typer.Option("--to", metavar="global|NAME", help="Of your own or a shared memory.")] = "",
     as_json: Json = False,
 ) -> int:
     """Say how a pattern did: it counts as evidence."""
@@ -82,7 +83,7 @@ def feedback(
     ]
     if len(chosen) != 1:
         raise InstinctError("say one thing", "--worked, --failed, --confirm or --deny")
-    done = Memory().feedback(key, chosen[0], context=context, source=source, note=note)
+    done = Memory().feedback(key, chosen[0], to=to, context=context, source=source, note=note)
     if as_json:
         print(
             render.json_text(

@@ -13,6 +13,8 @@ from instinct_git.core.digest import sha256_hex
 from instinct_git.errors import InstinctError
 
 PROJECT, PRIVATE, GLOBAL, SHARED = "project", "private", "global", "shared"
+SIGNED, APPROVED = "signed", "approved"
+"""What a person may require of a shared memory."""
 FOLDERS = ("observations", "patterns", "ledger")
 _PATTERN_FOLDERS = tuple(f"patterns/{name}" for name in ("seq", "pref", "fix", "combo", "note", "other"))
 
@@ -36,6 +38,8 @@ class Place(NamedTuple):
     """True when the global memory was taken because there is no memory here."""
     ignored: str = ""
     """What was not taken for this folder's memory, and why; empty: nothing."""
+    require: str = ""
+    """approved: only what a person approved is suggested from here; empty and signed: everything."""
 
     @property
     def state_dir(self) -> Path:
@@ -171,8 +175,7 @@ def locate(start: Path, home: Path) -> Place:
             break
         refuse_obstacles(folder, home)
         if is_memory(folder):
-            scope = GLOBAL if folder == home / GLOBAL else PROJECT
-            return Place(folder, scope, home, top, git_dir, common_dir)
+            return Place(folder, scope_of(folder, home), home, top, git_dir, common_dir)
         if folder == top:
             break
     if common_dir is not None and top is not None:
@@ -183,6 +186,13 @@ def locate(start: Path, home: Path) -> Place:
         if any((project.state_dir / name).is_dir() for name in ("inbox", "recorded")):
             return project  # the clone has a memory, this branch has no `.instinct/` yet: evidence waits in the inbox
     return at(home / GLOBAL, GLOBAL, home, fell_back=True)._replace(ignored=ignored)
+
+
+def scope_of(root: Path, home: Path) -> str:
+    """Return the scope of the memory in a folder."""
+    if root == home / GLOBAL:
+        return GLOBAL
+    return {home / SHARED: SHARED, home / PRIVATE: PRIVATE}.get(root.parent, PROJECT)
 
 
 def _nearest(folder: Path, home: Path, why: str) -> str:
@@ -263,11 +273,21 @@ def project_id(place: Place) -> str:
     return _own_path_id(place)
 
 
+def project_name(place: Place) -> str:
+    """Return the project's name for people: the last part of its remote's address, else its folder's name."""
+    url = remote_url(place.common_dir) if place.common_dir is not None else ""
+    return normalise_url(url).rpartition("/")[2] if url else _own_folder(place).name
+
+
 def _own_path_id(place: Place) -> str:
     """Return the id of the place's path: that of the main working tree, so that linked worktrees agree."""
+    return path_id(_own_folder(place))
+
+
+def _own_folder(place: Place) -> Path:
     if place.common_dir is None:
-        return path_id(place.root)
-    return path_id(place.common_dir.parent if place.common_dir.name == ".git" else place.common_dir)
+        return place.root
+    return place.common_dir.parent if place.common_dir.name == ".git" else place.common_dir
 
 
 def url_id(url: str) -> str:
