@@ -168,7 +168,8 @@ class _Sync:
         return address.checked(now)
 
     def _refuse_elsewhere(self) -> None:
-        self.repository.refuse_if_busy()
+        if self.share.readonly:
+            self.repository.refuse_if_busy()  # recording looks itself
         if not shared.on_branch(self.repository.git_dir, self.share):
             raise InstinctError(
                 f"{self.place.root} stands on {self.repository.branch()}, and {self.share.branch} is what is shared",

@@ -51,11 +51,13 @@ def _hostile(path: str) -> bool:
 def _collisions(repository: Repository, tip: str, paths: list[str]) -> list[str]:
     top = repository.must("ls-tree", "--name-only", "-z", tip).out.decode("utf-8", "surrogateescape").split("\0")
     found = [f"{_shown(one)} is {FOLDER} on some systems" for one in top if one != FOLDER and one.casefold() == FOLDER]
+    folders = {path.rpartition("/")[0] for path in paths}
+    folders |= {"/".join(one.split("/")[:depth]) for one in folders for depth in range(1, one.count("/") + 1)}
     seen: dict[str, str] = {}
-    for path in paths:
+    for path in sorted({*paths, *folders}):
         other = seen.setdefault(path.casefold(), path)
         if other != path:
-            found.append(f"{_shown(path)} and {_shown(other)} are one file on some systems")
+            found.append(f"{_shown(path)} and {_shown(other)} are one on some systems")
     return found
 
 

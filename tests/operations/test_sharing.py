@@ -56,6 +56,7 @@ def test_the_project_speaks_before_the_shared_memory(tmp_path: Path, host: Path,
     assert {one.scope for one in ada.memory.list()} == {"project", "shared"}
 
 
+@pytest.mark.slow
 def test_everybody_at_once_and_every_number_is_exact(tmp_path: Path, host: Path, ada: Person) -> None:
     people = [ada, *(Person.new(tmp_path, name).joins(host) for name in ("bob", "cy"))]
     for number, one in enumerate(people, 1):
@@ -88,6 +89,7 @@ def test_evidence_carries_the_projects_id_and_never_its_name(host: Path, ada: Pe
     assert '"ctx":"ada-project"' in said and '"ctx":"release"' in said
 
 
+@pytest.mark.slow
 def test_reuse_in_several_projects_counts_as_several_contexts(tmp_path: Path, host: Path, ada: Person) -> None:
     team = Memory(ada.copy.root, home=ada.home)
     team.remember("Re-run the tests", key=KEY)
@@ -132,6 +134,7 @@ def test_two_people_change_the_same_words(tmp_path: Path, host: Path, ada: Perso
     assert ada.syncs().conflicts == () and ada.confidence() == 12
 
 
+@pytest.mark.slow
 def test_offline_work_waits_and_says_how_old_the_copy_is(tmp_path: Path, host: Path, ada: Person, clock: Clock) -> None:
     bob = Person.new(tmp_path, "bob", clock).joins(host)
     host.rename(tmp_path / "away")
@@ -161,6 +164,7 @@ def test_a_read_only_memory_sends_nothing(tmp_path: Path, host: Path, ada: Perso
     assert (done.received, bob.confidence(), git(host, "rev-parse", "main")) == (2, 12, tip)
 
 
+@pytest.mark.slow
 def test_a_persons_uncommitted_edit_is_never_written_over(tmp_path: Path, host: Path, ada: Person) -> None:
     bob = Person.new(tmp_path, "bob").joins(host)
     path = str(ada.memory.show(KEY).path)
@@ -175,6 +179,7 @@ def test_a_persons_uncommitted_edit_is_never_written_over(tmp_path: Path, host: 
     assert "my words" in on_host(host, path) and bob.confidence() == 11
 
 
+@pytest.mark.slow
 def test_a_killed_update_is_taken_up_again(tmp_path: Path, host: Path, ada: Person) -> None:
     """Files that a dead process had already written are no edits of a person."""
     bob = Person.new(tmp_path, "bob").joins(host)
@@ -188,6 +193,7 @@ def test_a_killed_update_is_taken_up_again(tmp_path: Path, host: Path, ada: Pers
     assert (bob.confidence(), bob.copy.status()) == (12, "")
 
 
+@pytest.mark.slow
 def test_your_own_memory_follows_you_to_another_machine(tmp_path: Path, host: Path) -> None:
     laptop, desk = Person.new(tmp_path, "laptop"), Person.new(tmp_path, "desk")
     for one in (laptop, desk):
