@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from instinct_git.operations.diagnosing import Diagnosis
     from instinct_git.operations.joining import Joined, Retracted
     from instinct_git.operations.learning import LearnResult
+    from instinct_git.operations.moving import Move
     from instinct_git.operations.observing import Draft, Observed
     from instinct_git.operations.pooling import Answered, Entered
     from instinct_git.operations.proposing import Proposal
@@ -147,8 +148,9 @@ class Memory:
     def doctor(self) -> List[Diagnosis]:
         """Look at everything that can keep evidence from being counted or a batch from being committed."""
         from instinct_git.operations.diagnosing import diagnose
+        from instinct_git.operations.sharing import rows
 
-        return diagnose(self._space)
+        return [*diagnose(self._space), *rows(self._space, self._folder)]
 
     # -- teach -------------------------------------------------------------------------------------------------------
 
@@ -168,6 +170,7 @@ class Memory:
         from instinct_git.operations.observing import observe
 
         space = self._to(to)
+        self._noted()
         return observe(space, [draft._replace(context=self._context(space, draft.context)) for draft in drafts])
 
     def learn(self, paths: Iterable[str | os.PathLike[str]] = (), *, agent: str = "auto", since: str = "",
@@ -273,7 +276,15 @@ class Memory:
 
         return self._batch(run, "compact", dry_run=dry_run, here=here)
 
+    def _noted(self) -> None:
+        """Let the clone remember under which id its private memory was found."""
+        if self._space.place.scope == files.PRIVATE:
+            from instinct_git.operations.moving import note_former
+
+            note_former(self._space, self._folder)
+
     def _batch(self, run: Callable[..., BatchResult], verb: str, **options: Any) -> BatchResult:
+        self._noted()
         done = run(self._space, verb, **options)
         if self._space.place.top is None:
             self._space = self._space.reopened()  # the first batch makes the user's own memories repositories
@@ -442,6 +453,14 @@ class Memory:
         from instinct_git.operations.sharing import remove
 
         return remove(self._space, name, discard=discard)
+
+    def move(self, to: str, *, go: bool = True) -> Move:
+        """Move this project's memory to `repo` or `private`; a private one to the project's present id. `go` false: show."""
+        from instinct_git.operations.moving import move
+
+        done = move(self._space, self._folder, to, go=go)
+        self._space = Workspace(files.locate(self._folder, self._space.place.home), self._now)
+        return done
 
     def sync(self, name: str = "", *, accept: bool = False) -> List[Synced]:
         """Record, fetch, replay, push and fold one shared memory, or all; `accept` takes a changed remote."""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from instinct_git.errors import InstinctError
 from instinct_git.faces import render
-from instinct_git.faces.cli_options import SHARE, Json, print_lines
+from instinct_git.faces.cli_options import SHARE, DryRun, Json, print_lines
 from instinct_git.memory import Memory
 
 if TYPE_CHECKING:
+    from instinct_git.operations.moving import Move
     from instinct_git.operations.sharing import Sharing
     from instinct_git.operations.syncing import Synced
 
@@ -23,6 +26,7 @@ def register(app: typer.Typer) -> None:
     """Add the verbs to the command line."""
     app.add_typer(share_app, name="share", rich_help_panel=SHARE)
     app.command(rich_help_panel=SHARE)(sync)
+    app.command(rich_help_panel=SHARE)(move)
 
 
 @share_app.command()
@@ -110,6 +114,40 @@ def sync(
             [line for one in done for line in _lines(one)] or ["# no memory is shared: `instinct share add NAME URL`"]
         )
     return 1 if any(one.offline or one.problem or one.conflicts for one in done) else 0
+
+
+def move(
+    to: Annotated[
+        str, typer.Option("--to", metavar="repo|private", help="Where the memory is to be.", show_default=False)
+    ],
+    yes: Annotated[bool, typer.Option("--yes", help="Do it without a question.")] = False,
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> int:
+    """Move this project's memory between its repository and $INSTINCT_HOME, or after the project's id has changed."""
+    memory = Memory()
+    shown = memory.move(to, go=False)
+    if dry_run:
+        print(render.json_text(shown)) if as_json else print_lines(_move_lines(shown))
+        return 0
+    if not yes:
+        if as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
+            raise InstinctError("moving a memory wants a person's yes", "look with --dry-run, then give --yes")
+        print_lines(_move_lines(shown))
+        if input("Move it? yes moves it, anything else leaves it: ").strip().lower() not in ("y", "yes"):
+            print("left where it is")
+            return 0
+    done = memory.move(to)
+    print(render.json_text(done)) if as_json else print_lines(_move_lines(done))
+    return 0
+
+
+def _move_lines(one: Move) -> list[str]:
+    verb = "moved" if one.moved else "would move"
+    lines = [f"# {one.why}"] if one.why else []
+    lines += [f"{verb} {_count(one.files, 'file')} and {_count(one.waiting, 'piece')} of waiting evidence",
+              f"from {one.source}", f"to   {one.target}"]  # fmt: skip
+    return lines + ([f"Commit: {one.commit[:12]}"] if one.commit else []) + [f"# {notice}" for notice in one.notices]
 
 
 def _lines(one: Synced) -> list[str]:

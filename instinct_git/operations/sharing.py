@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,6 +14,7 @@ from instinct_git.core import address
 from instinct_git.core.address import Address
 from instinct_git.errors import InstinctError
 from instinct_git.operations import publishing
+from instinct_git.operations.diagnosing import FINE, NOTICE, Diagnosis
 from instinct_git.operations.workspace import Workspace
 from instinct_git.storage import files, git, inbox, incoming, shared
 from instinct_git.storage.git import Repository, Result
@@ -300,6 +302,22 @@ def remove(space: Workspace, name: str, *, discard: bool = False) -> Sharing:
     else:
         shared.removed(root)
     return replace(before, problem="removed")
+
+
+def rows(space: Workspace, folder: Path) -> Iterator[Diagnosis]:
+    """Say in `doctor` how the shared memories are, and whether other clones find the private one."""
+    from instinct_git.operations import moving
+
+    for one in listed(space):
+        waits = one.waiting + one.ahead
+        words = one.problem or f"{one.patterns} patterns, copy: {one.age}" + (", evidence waits" if waits else "")
+        hint = f"`instinct sync {one.name}`" if waits or one.problem else ""
+        yield Diagnosis(f"shared {one.name}", NOTICE if hint else FINE, words, hint)
+    top, git_dir, common_dir = files.find_repository(folder)
+    if space.place.scope == files.PRIVATE and top is not None:
+        old, new = moving.id_changed(files.Place(top, files.PROJECT, space.place.home, top, git_dir, common_dir))
+        if new:
+            yield Diagnosis("private memory", NOTICE, moving.words(old, new), "`instinct move --to private` moves it")
 
 
 # --- evidence for another memory ------------------------------------------------------------------------------------

@@ -116,7 +116,7 @@ def test_a_repository_that_is_refused_leaves_nothing_behind(tmp_path: Path, host
         bob.joins(host)
     with pytest.raises(InstinctError, match="elsewhere"):
         bob.joins(host, branch="elsewhere")
-    with pytest.raises(InstinctError, match="clone of .* failed"):
+    with pytest.raises(InstinctError, match="the clone of"):
         bob.joins(tmp_path / "not-there.git")
     assert [*(bob.home / "shared").iterdir()] == []
 
@@ -314,7 +314,7 @@ def test_a_full_disk_in_mid_fetch(tmp_path: Path, host: Path, ada: Person) -> No
 def test_a_protected_branch_says_what_to_do(host: Path, ada: Person) -> None:
     hook(host, "pre-receive", 'echo "GH006: Protected branch update failed" >&2; exit 1')
     ada.sees()
-    with pytest.raises(InstinctError, match="push of .* failed") as problem:
+    with pytest.raises(InstinctError, match="the push of") as problem:
         ada.syncs()
     assert "share.push: pull-request" in problem.value.hint
     assert len(Project(ada.copy.root).tree_ids()) == 6
