@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from instinct_git.operations.setup import SetUp
     from instinct_git.operations.sharing import Sharing
     from instinct_git.operations.syncing import Synced
+    from instinct_git.operations.universal import Universal
     from instinct_git.storage.config import Config
     from instinct_git.storage.git import Commit
     from instinct_git.storage.notices import Notice
@@ -276,6 +277,18 @@ class Memory:
 
         return self._batch(run, "compact", dry_run=dry_run, here=here)
 
+    def universal(self) -> List[Universal]:
+        """Return the rules that two or more projects of this home have and no global or shared memory."""
+        from instinct_git.operations.universal import candidates
+
+        return candidates(self._space)
+
+    def stats_by(self, what: str) -> dict[str, int]:
+        """Return how many pieces of evidence each source, author, project or context has given, most first."""
+        from instinct_git.operations.counting import by
+
+        return by(self._space, what)
+
     def _noted(self) -> None:
         """Let the clone remember under which id its private memory was found."""
         if self._space.place.scope == files.PRIVATE:
@@ -284,7 +297,10 @@ class Memory:
             note_former(self._space, self._folder)
 
     def _batch(self, run: Callable[..., BatchResult], verb: str, **options: Any) -> BatchResult:
+        from instinct_git.operations.universal import note_project
+
         self._noted()
+        note_project(self._space.place)
         done = run(self._space, verb, **options)
         if self._space.place.top is None:
             self._space = self._space.reopened()  # the first batch makes the user's own memories repositories

@@ -306,8 +306,18 @@ def history(
 
 
 @app.command(rich_help_panel=READ)
-def stats(as_json: Json = False) -> int:
+def stats(
+    by: Annotated[
+        Text, typer.Option("--by", metavar="WHAT", help="Evidence by source, author, project or context.")
+    ] = None,
+    as_json: Json = False,
+) -> int:
     """Show the memory in numbers, what waits, and what would move it."""
+    if by is not None:
+        counted = Memory().stats_by(by)
+        rows = [(name, str(number)) for name, number in counted.items()]
+        print(render.json_text({"by": by, "evidence": counted})) if as_json else print_lines(render.table(rows))
+        return 0
     one = Memory().stats()
     print(render.json_text(one)) if as_json else print_lines(render.stats_lines(one))
     return 0

@@ -337,16 +337,26 @@ def target(space: Workspace, to: str) -> Workspace:
 
 
 def context(space: Workspace, folder: Path, given: str | None) -> str | None:
-    """Return the context of evidence that leaves its project: the project's 12-digit id, or what was given and the
-    project's name where the person allows names. Evidence for the user's own memory keeps what was given."""
+    """Return the context of evidence that goes from the project around `folder` to another memory."""
     try:
         top, git_dir, common_dir = files.find_repository(folder)
     except InstinctError:
-        return given
-    names = space.config()["share.names"]
-    if given and (space.place.scope == files.GLOBAL or names):
-        return given
-    if top is None or space.place.top == top:
-        return given if space.place.scope == files.GLOBAL else None
+        top = None
+    names = bool(space.config()["share.names"])
+    if top is None or top == space.place.top:
+        return given if names or space.place.scope == files.GLOBAL else None
     project = files.Place(top, files.PROJECT, space.place.home, top, git_dir, common_dir)
-    return files.project_name(project) if names else files.project_id(project)
+    private = files.private_root(project)
+    if private is not None:
+        project = project._replace(root=private, scope=files.PRIVATE)
+    return context_of(project, space.place.scope, names, given or "")
+
+
+def context_of(project: files.Place, scope: str, names: bool, given: str) -> str:
+    """Return the context of a project's evidence in a memory of another scope: the project's 12-digit id. What was given
+    stays where the memory is the user's own, or where they allow names; then the project's name stands in for its id."""
+    if given and (names or scope == files.GLOBAL):
+        return given
+    if names:
+        return files.project_name(project)
+    return project.root.name if project.scope == files.PRIVATE else files.project_id(project)
