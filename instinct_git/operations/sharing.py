@@ -167,7 +167,7 @@ def examine(repository: Repository, share: Share, old: str, tip: str) -> None:
             f"{shown} holds no memory on its branch {share.branch}",
             "run `instinct init` in a clone of it, commit, push; or share an empty repository, which is started for you",
         )
-    found = incoming.problems(repository, tip)
+    found = incoming.problems(repository, tip, old)
     if found:
         raise InstinctError(
             f"{share.name} is refused as it is at {shown}: " + "; ".join(found),

@@ -6,13 +6,16 @@ import re
 
 from instinct_git.core.evidence import LEDGER, OBSERVATIONS
 from instinct_git.errors import InstinctError
-from instinct_git.storage import config
+from instinct_git.storage import config, git
 from instinct_git.storage.git import Repository
 
 FOLDER = ".instinct"
 CONFIG = ".instinct/config.yaml"
 MOST = 10
 """Problems that are named."""
+POINTER_BYTES = 1024
+"""A pointer to Git LFS is shorter, by its specification."""
+FETCH_SECONDS = 1800.0
 _PLACES = (OBSERVATIONS, LEDGER, ".instinct/patterns/")
 _HOSTILE = re.compile(r'[\x00-\x1f\x7f\\:*?"<>|\udc80-\udcff]|[. ]$')
 _DEVICE = re.compile(r"(?i)(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?$")
@@ -24,8 +27,9 @@ def is_memory(repository: Repository, tip: str) -> bool:
     return any(path.startswith(_PLACES) for path in repository.files_at(tip, FOLDER))
 
 
-def problems(repository: Repository, tip: str) -> list[str]:
-    """Return why the memory at a commit is not taken, each with the path that is meant; empty: it is."""
+def problems(repository: Repository, tip: str, old: str = "") -> list[str]:
+    """Return why the memory at a commit is not taken, each with the path that is meant; empty: it is. `old` is a commit
+    whose contents were looked at before."""
     out = repository.must("ls-tree", "-r", "-z", "--full-tree", tip, "--", FOLDER).out.decode(
         "utf-8", "surrogateescape"
     )
@@ -33,7 +37,7 @@ def problems(repository: Repository, tip: str) -> list[str]:
     found = [f"{_shown(path)} is {_ODD[mode]}" for path, mode in modes.items() if mode in _ODD]
     found += [f"{_shown(path)} has a name that is not safe on every system" for path in modes if _hostile(path)]
     found += _collisions(repository, tip, list(modes))
-    found += [f"{path} is a pointer to Git LFS, without its content" for path in _pointers(repository, tip)]
+    found += [f"{path} is a pointer to Git LFS, without its content" for path in _pointers(repository, old, tip)]
     if CONFIG in modes and not found:
         found += _config(repository, tip)
     return found[:MOST] + ([f"and {len(found) - MOST} more"] if len(found) > MOST else [])
@@ -61,10 +65,22 @@ def _collisions(repository: Repository, tip: str, paths: list[str]) -> list[str]
     return found
 
 
-def _pointers(repository: Repository, tip: str) -> list[str]:
-    said = repository.ask("grep", "-l", "-z", "-I", "-e", "^version https://git-lfs", tip, "--", f":(literal){FOLDER}")
-    names = said.out.decode("utf-8", "surrogateescape").split("\0")
-    return [path for name in names if (path := name.partition(":")[2])]
+def _pointers(repository: Repository, old: str, tip: str) -> list[str]:
+    """Return the changed files that are pointers to Git LFS. A partial clone fetches what is needed for it in one go."""
+    empty = repository.must("hash-object", "-t", "tree", "--stdin").text
+    changed = ("diff-tree", "-r", "-z", "--no-renames", "--diff-filter=d", old or empty, tip, "--", FOLDER)
+    if repository.ask("config", "--type=bool", "remote.origin.promisor").text == "true":
+        git.run(repository.top, [changed[0], "--numstat", *changed[1:]], seconds=FETCH_SECONDS)
+    fields = repository.must(changed[0], "--raw", "--no-abbrev", *changed[1:]).out.decode("utf-8", "surrogateescape")
+    rows = iter(fields.split("\0"))
+    changes = [(meta.split(" "), next(rows)) for meta in rows if meta]
+    blobs = {path: meta[3] for meta, path in changes if meta[1].startswith("100")}
+    asked = "".join(f"{blob}\n" for blob in blobs.values()).encode("ascii")
+    sizes = repository.must("cat-file", "--batch-check=%(objectname) %(objectsize)", stdin=asked).text.splitlines()
+    small = {one.split(" ")[0] for one in sizes if one.split(" ")[1:2] and int(one.split(" ")[1]) < POINTER_BYTES}
+    contents = repository.blobs(small)
+    odd = {blob for blob, content in contents.items() if content.startswith(b"version https://git-lfs")}
+    return sorted(path for path, blob in blobs.items() if blob in odd)
 
 
 def _config(repository: Repository, tip: str) -> list[str]:

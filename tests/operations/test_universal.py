@@ -20,7 +20,9 @@ def projects(tmp_path: Path) -> list[Project]:
     """Three projects: KEY is a rule in two, of which one is private, and raw in the third."""
     made = [Project.new(tmp_path / name) for name in ("shop", "customer-x", "api")]
     for number, project in enumerate(made):
-        project.git("commit", "-q", "--amend", "-m", f"the first commit of {number}")  # else they are one project, by its id
+        project.git(
+            "commit", "-q", "--amend", "-m", f"the first commit of {number}"
+        )  # else they are one project, by its id
         project.memory().init(private=number == 1)
         project.observe(times=2 if number == 2 else 10, context="secret task", source=f"agent-{number}")
         project.observe(f"pref:only-{number}", times=10)
