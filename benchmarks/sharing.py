@@ -20,9 +20,9 @@ from setting import call, git, say, sealed
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from million import build
-from tests.hosts import served
 
 from instinct_git import Memory
+from tests.hosts import served
 
 WORK = """
 import json, sys, time

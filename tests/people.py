@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+
+import pytest
 
 from instinct_git.memory import Memory
 from instinct_git.operations.syncing import Synced
@@ -61,6 +64,29 @@ class Person:
     def suggested(self) -> list[str]:
         """The keys that this person's agents are told."""
         return [one.pattern for one in self.memory.suggest()]
+
+
+_begun: dict[int, Path] = {}
+"""{times: a folder with a host and a home}, made once in a session and copied since."""
+
+
+def begun(folder: Path, factory: pytest.TempPathFactory, times: int) -> Person:
+    """Ada, who has started the team's memory on the host in `folder` by seeing KEY some times."""
+    if times not in _begun:
+        made = factory.mktemp("team")
+        person = Person.new(made, "ada").joins(bare(made))
+        person.sees(times=times, source="claude-code")
+        person.syncs()
+        _begun[times] = made
+    source = _begun[times]
+    for name in ("host.git", "ada-home", "ada-project"):
+        shutil.copytree(source / name, folder / name, dirs_exist_ok=True, symlinks=True)
+    for file in ("config", "instinct/share.json"):
+        path = folder / "ada-home/shared/team/.git" / file
+        path.write_text(path.read_text(encoding="utf-8").replace(str(source), str(folder)), encoding="utf-8")
+    copy = folder / "ada-home/shared/team"
+    git(copy, "update-index", "-q", "--refresh", check=False)
+    return Person(folder / "ada-home", Project(folder / "ada-project"))
 
 
 def bare(folder: Path, name: str = "host.git") -> Path:

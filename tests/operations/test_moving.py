@@ -61,6 +61,7 @@ def test_a_remote_that_is_added_and_renamed_loses_nothing(private: Project, tmp_
     assert private.memory().show(KEY).live == 11
 
 
+@pytest.mark.slow
 def test_a_clone_that_found_it_by_its_remote_finds_it_after_a_rename(private: Project, tmp_path: Path) -> None:
     private.git("remote", "add", "origin", "https://example.org/team/app.git")
     private.memory().move("private")
@@ -71,6 +72,7 @@ def test_a_clone_that_found_it_by_its_remote_finds_it_after_a_rename(private: Pr
     assert found(clone) == ("private", [KEY])
 
 
+@pytest.mark.slow
 def test_into_the_repository_and_back(private: Project) -> None:
     """Every piece of evidence comes along, what waits too; the project's own files and index are untouched."""
     private.observe(note="mine")

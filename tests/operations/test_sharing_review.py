@@ -47,7 +47,8 @@ def merge_there(host: Path, tmp_path: Path, how: str) -> None:
     ci.git("push", "-q", "origin", "main")
 
 
-@pytest.mark.parametrize("how", ["merge", pytest.param("squash", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["merge", "squash"])
 def test_evidence_waits_on_one_branch_and_arrives_once(tmp_path: Path, host: Path, how: str) -> None:
     bob = Person.new(tmp_path, "bob").joins(host)
     before = git(host, "rev-parse", "main")

@@ -16,7 +16,7 @@ from instinct_git.storage.files import Place
 from instinct_git.storage.git import Repository
 from instinct_git.storage.incoming import problems
 from tests.builders import KEY, Project, git
-from tests.people import TEAM, Person, bare, host_files
+from tests.people import TEAM, Person, bare, begun, host_files
 
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "0" * 64 + "\nsize 12345\n"
 CONFIG = ".instinct/config.yaml"
@@ -29,11 +29,9 @@ def host(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def ada(tmp_path: Path, host: Path) -> Person:
-    made = Person.new(tmp_path, "ada").joins(host)
-    made.sees(times=5)
-    made.syncs()
-    return made
+def ada(tmp_path: Path, host: Path, tmp_path_factory: pytest.TempPathFactory) -> Person:
+    """A person who has started the team's memory; KEY is mature in it."""
+    return begun(tmp_path, tmp_path_factory, 5)
 
 
 def commit_on_host(host: Path, *entries: tuple[str, str, str], onto: str = "main", parent: bool = True) -> str:
@@ -87,6 +85,7 @@ def test_odd_files_are_named(tmp_path: Path, host: Path) -> None:
         assert words in found[0] and path[:9] in found[0], (path, found)
 
 
+@pytest.mark.slow
 def test_one_memory_that_is_refused_stops_no_other(tmp_path: Path, host: Path, ada: Person) -> None:
     """The copy stays as it was and goes on working, and what was observed is kept."""
     other = bare(tmp_path, "other.git")
@@ -193,6 +192,7 @@ def test_what_stands_on_another_branch_is_not_suggested(ada: Person) -> None:
     assert ada.suggested() == [KEY]
 
 
+@pytest.mark.slow
 def test_only_what_a_person_approved_is_suggested_where_that_is_required(
     tmp_path: Path, host: Path, ada: Person
 ) -> None:

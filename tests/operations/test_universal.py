@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from instinct_git.core.evidence import parse_container
 from instinct_git.errors import InstinctError
 from instinct_git.memory import Memory
 from instinct_git.storage.files import instinct_home, locate, project_id
-from tests.builders import KEY, Project
+from tests.builders import KEY, Project, run_cli
 from tests.people import TEAM, Person, bare
 
 
@@ -35,14 +34,23 @@ def ids(projects: list[Project]) -> list[str]:
     return [one.root.name if one.scope == "private" else project_id(one) for one in places]
 
 
-def test_a_rule_of_two_projects_is_offered(projects: list[Project]) -> None:
+def test_a_rule_of_two_projects_is_offered(
+    projects: list[Project], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     (found,) = projects[2].memory().universal()
     assert (found.pattern, found.confidence, found.names[0]) == (KEY, 20, "shop")
     assert set(found.projects) == set(ids(projects)[:2])
+    monkeypatch.chdir(projects[0].root)
+    assert KEY in run_cli(monkeypatch, capsys, "candidates", "--universal").out
+    assert run_cli(monkeypatch, capsys, "candidates", "--universal", "--json").json["universal"][0]["pattern"] == KEY
+    counted = run_cli(monkeypatch, capsys, "stats", "--by", "source", "--json").json
+    assert counted == {"by": "source", "evidence": {"agent-0": 10, "(not given)": 10}}
+    assert run_cli(monkeypatch, capsys, "stats", "--by", "weather").code == 2
     projects[0].memory().retire(KEY)
     assert projects[2].memory().universal() == []
 
 
+@pytest.mark.slow
 def test_it_moves_as_a_diff_with_each_project_as_a_context(projects: list[Project]) -> None:
     memory = projects[0].memory()
     memory.propose(KEY, to="global")
@@ -74,6 +82,7 @@ def test_what_reaches_a_team_names_no_project(projects: list[Project], tmp_path:
     assert done.remote == "origin"
 
 
+@pytest.mark.slow
 def test_evidence_counted_by_source_author_project_and_context(tmp_path: Path) -> None:
     host = bare(tmp_path)
     ada, bob = (Person.new(tmp_path, name) for name in ("ada", "bob"))
@@ -91,10 +100,3 @@ def test_evidence_counted_by_source_author_project_and_context(tmp_path: Path) -
     assert team.stats_by("project").keys() == team.stats_by("context").keys()
     with pytest.raises(InstinctError, match="weather"):
         team.stats_by("weather")
-
-
-def test_the_command_line_shows_both(projects: list[Project], instinct: Callable[..., object]) -> None:
-    assert KEY in instinct("candidates", "--universal").out  # type: ignore[attr-defined]
-    assert instinct("candidates", "--universal", "--json").json["universal"][0]["pattern"] == KEY  # type: ignore[attr-defined]
-    assert instinct("stats", "--by", "source", "--json").json == {"by": "source", "evidence": {}}  # type: ignore[attr-defined]
-    assert instinct("stats", "--by", "x").code == 2  # type: ignore[attr-defined]
