@@ -109,6 +109,8 @@ def at_once(base: Path, count: int, rounds: int) -> None:
     say(f"{what}: evidence that arrived", f"{confidence} of {count * rounds * 2}", "all")
     say(f"{what}: conflicts, offline, left behind", ", ".join(
         str(sum(bool(row[at]) for row in rows)) for at in (2, 3, 4)), "0, 0, 0")  # fmt: skip
+    for reason in sorted({row[3] for row in rows} - {""})[:3]:
+        print(f"    {reason}")
     say(f"{what}: pushes a sync", f"median {tries[len(tries) // 2]}, most {tries[-1]}")
     say(f"{what}: one sync", f"median {times[len(times) // 2]:.1f} s, longest {times[-1]:.1f} s")
     say(f"{what}: all of it", f"{took:.1f} s, {server.requests} requests")

@@ -199,7 +199,7 @@ def refused(done: Result, where: str, verb: str) -> InstinctError:
         publishing.AWAY: "check the address and the network",
     }
     fatal = next((line for line in done.err.splitlines() if line.startswith(("fatal:", "error:"))), "")
-    words = forge.clean(address.shown(fatal)) or words
+    words = forge.clean(address.shown(fatal)) or words or f"git ended with {done.code}"
     return InstinctError(
         f"the {verb} of {where} failed: {words}", hints.get(why, "mend what git names, then try again")
     )

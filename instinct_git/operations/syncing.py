@@ -30,7 +30,7 @@ from instinct_git.storage.shared import REMOTE, Share
 ATTEMPTS = 60
 SERVER_ATTEMPTS = 3
 """Tries against a server that drops the connection."""
-LONGEST_PAUSE = 3.0
+LONGEST_PAUSE = 60.0
 BEFORE = "instinct/before"
 _RACE = re.compile(
     r"fetch first|non-fast-forward|stale info|cannot lock ref|failed to update ref|incorrect old value|"
@@ -186,6 +186,7 @@ class _Sync:
         """Fetch, replay and push until the remote has our evidence; True when nothing of ours is missing there."""
         dropped = 0
         for attempt in range(1, ATTEMPTS + 1):
+            begun = time.monotonic()
             theirs = self._fetched(where)
             here = self._replayed(theirs)
             if theirs:
@@ -211,12 +212,13 @@ class _Sync:
                     raise sharing.refused(result, address.shown(self.share.url), "push")
                 if dropped >= SERVER_ATTEMPTS:
                     raise _Away(sharing.refused(result, address.shown(self.share.url), "push").message)
-            self._wait(attempt)
+            self._wait(attempt, time.monotonic() - begun)
         raise _Away(f"others were faster {ATTEMPTS} times; sync again")
 
-    def _wait(self, attempt: int) -> None:
-        longest = min(LONGEST_PAUSE, 0.05 * 2 ** min(attempt, 8))
-        self.pause(random.uniform(0, longest))
+    def _wait(self, attempt: int, took: float) -> None:
+        """Wait by chance, for longer after each try, in the measure of what a try takes: where fifty push at once a short
+        pause only makes more losers."""
+        self.pause(random.uniform(0, min(LONGEST_PAUSE, took * 2 ** min(attempt - 1, 4))))
 
     def _fetched(self, where: Address) -> str:
         """Fetch and return the remote's tip (empty: it has no commit), once it is known to be one that may be taken."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from instinct_git.core.address import checked, shown
 from instinct_git.core.evidence import parse_container
 from instinct_git.errors import InstinctError
 from instinct_git.memory import Memory
+from instinct_git.storage import git as storage_git
 from instinct_git.storage.files import project_fingerprint
 from tests.builders import KEY, Project, git
 from tests.conftest import Clock
@@ -272,3 +274,48 @@ def test_git_starts_no_program_for_an_address_that_was_rewritten(
     with pytest.raises(InstinctError, match="not allowed"):
         project.memory().share_add(TEAM, "https://example.org/x.git")
     assert not mark.exists()
+
+
+@pytest.mark.slow
+def test_a_sync_that_is_killed_before_or_after_any_git_command(
+    tmp_path: Path, host: Path, ada: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next one ends the work: nothing is lost, nothing counts twice, nothing is left half-way."""
+    bob = Person.new(tmp_path, "bob").joins(host)
+    real, calls = storage_git.run, [0]
+    stop, after = [-1], [False]
+
+    def run(*args: Any, **options: Any) -> Any:
+        calls[0] += 1
+        if calls[0] == stop[0] and not after[0]:
+            raise KeyboardInterrupt
+        result = real(*args, **options)
+        if calls[0] == stop[0]:
+            raise KeyboardInterrupt
+        return result
+
+    monkeypatch.setattr(storage_git, "run", run)
+    seen = 10
+    for number in range(1, 200, 9):
+        stop[0], after[0] = -1, number % 2 == 0
+        bob.syncs()
+        if number % 3 == 1:  # there is something to replay on
+            ada.sees()
+            ada.syncs()
+            seen += 1
+        bob.sees()
+        seen += 1
+        calls[0], stop[0] = 0, number
+        try:
+            bob.syncs()
+        except KeyboardInterrupt:
+            continue
+        break
+    else:
+        raise AssertionError("the sync never ended")
+    stop[0] = -1
+    for person in (bob, ada, bob):
+        person.syncs()
+    assert bob.confidence() == ada.confidence() == seen
+    assert (bob.copy.status(), bob.memory.shares()[0].waiting) == ("", 0)
+    assert [one.message for one in Memory(bob.copy.root, home=bob.home).check() if one.severity == "error"] == []
