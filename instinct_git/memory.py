@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from instinct_git.operations.ending import Ended
     from instinct_git.operations.joining import Joined, Retracted
     from instinct_git.operations.learning import LearnResult
+    from instinct_git.operations.moving import Move
     from instinct_git.operations.observing import Draft, Observed
     from instinct_git.operations.pooling import Answered, Entered
     from instinct_git.operations.proposing import Proposal
@@ -42,8 +43,11 @@ if TYPE_CHECKING:
     from instinct_git.operations.scanning import ScanResult
     from instinct_git.operations.searching import Hit
     from instinct_git.operations.setup import SetUp
+    from instinct_git.operations.sharing import Sharing
     from instinct_git.operations.skills import Skill
     from instinct_git.operations.suggesting import Suggestions
+    from instinct_git.operations.syncing import Synced
+    from instinct_git.operations.universal import Universal
     from instinct_git.storage.config import Config
     from instinct_git.storage.git import Commit
     from instinct_git.storage.notices import Notice
@@ -101,12 +105,32 @@ class Memory:
         return self._space.place.fell_back
 
     def _layers(self) -> List[Workspace]:
-        """This memory, then the user's global one."""
+        """This memory, then the shared ones by name, then the user's global one: what is nearer speaks first."""
         place = self._space.place
         layers = [self._space]
+        if (place.home / files.SHARED).is_dir():
+            from instinct_git.storage import shared
+
+            layers += [Workspace(one, self._now) for one in shared.layers(place.home) if one.root != place.root]
         if place.scope != files.GLOBAL and files.is_memory(place.home / files.GLOBAL):
             layers.append(Workspace(files.at(place.home / files.GLOBAL, files.GLOBAL, place.home), self._now))
         return layers
+
+    def _to(self, to: str) -> Workspace:
+        """Return the memory that evidence goes to: this one, `global`, or the shared one of a name."""
+        if not to:
+            return self._space
+        from instinct_git.operations.sharing import target
+
+        return target(self._space, to)
+
+    def _context(self, space: Workspace, given: str | None) -> str | None:
+        """Return the context of evidence: what leaves its project for another memory names the project by its id."""
+        if space.place.scope not in (files.GLOBAL, files.SHARED):
+            return given
+        from instinct_git.operations.sharing import context
+
+        return context(space, self._folder, given)
 
     # -- set up ------------------------------------------------------------------------------------------------------
 
@@ -135,8 +159,9 @@ class Memory:
     def doctor(self) -> List[Diagnosis]:
         """Look at everything that can keep evidence from being counted or a batch from being committed."""
         from instinct_git.operations.diagnosing import diagnose
+        from instinct_git.operations.sharing import rows
 
-        return diagnose(self._space)
+        return [*diagnose(self._space), *rows(self._space, self._folder)]
 
     def proofs(self) -> Proofs:
         """Run what the wired agents would run, bounded and without a trace, and return what each next session is told."""
@@ -153,18 +178,22 @@ class Memory:
 
     def observe(self, key: str, category: str | None = None, source: str = "", session: str | None = None,
                 context: str | None = None, note: str | None = None, *, title: str | None = None,
-                description: str | None = None, metadata: Mapping[str, Any] | None = None) -> Observed:  # fmt: skip
-        """Count one observation: a known key gains 1, a new one starts at 1. Durable when it returns."""
-        from instinct_git.operations.observing import Draft, observe
+                description: str | None = None, metadata: Mapping[str, Any] | None = None,
+                to: str = "") -> Observed:  # fmt: skip
+        """Count one observation: a known key gains 1, a new one starts at 1. Durable when it returns. `to` is global or
+        the name of a shared memory."""
+        from instinct_git.operations.observing import Draft
 
         draft = Draft(key, category, source, session, context, note, title, description, metadata)
-        return observe(self._space, [draft])[0]
+        return self.observe_many([draft], to=to)[0]
 
-    def observe_many(self, drafts: Sequence[Draft]) -> List[Observed]:
-        """Count many observations in one write; all, or none when one is wrong."""
+    def observe_many(self, drafts: Sequence[Draft], *, to: str = "") -> List[Observed]:
+        """Count many observations in one write; all, or none when one is wrong. `to` as in `observe`."""
         from instinct_git.operations.observing import observe
 
-        return observe(self._space, drafts)
+        space = self._to(to)
+        self._noted()
+        return observe(space, [draft._replace(context=self._context(space, draft.context)) for draft in drafts])
 
     def learn(self, paths: Iterable[str | os.PathLike[str]] = (), *, agent: str = "auto", since: str = "",
               all: bool = False, dry_run: bool = False,
@@ -235,11 +264,12 @@ class Memory:
 
         return enter(self._space, key, **options)
 
-    def feedback(self, key: str, answer: str, **options: Any) -> Answered:
-        """Count how a reuse went (succeeded, failed) or what a person said (confirmed, denied)."""
+    def feedback(self, key: str, answer: str, *, to: str = "", **options: Any) -> Answered:
+        """Count how a reuse went (succeeded, failed) or what a person said (confirmed, denied); `to` as in `observe`."""
         from instinct_git.operations.pooling import feedback
 
-        return feedback(self._space, key, answer, **options)
+        space = self._to(to)
+        return feedback(space, key, answer, **{**options, "context": self._context(space, options.get("context"))})
 
     def alias(self, old: str, new: str, **options: Any) -> Joined:
         """Let evidence about `old` count for `new` (options: why, source)."""
@@ -298,7 +328,30 @@ class Memory:
 
         return self._batch(run, "gc", dry_run=dry_run, here=here)
 
+    def universal(self) -> List[Universal]:
+        """Return the rules that two or more projects of this home have and no global or shared memory."""
+        from instinct_git.operations.universal import candidates
+
+        return candidates(self._space)
+
+    def stats_by(self, what: str) -> dict[str, int]:
+        """Return how many pieces of evidence each source, author, project or context has given, most first."""
+        from instinct_git.operations.counting import by
+
+        return by(self._space, what)
+
+    def _noted(self) -> None:
+        """Let the clone remember under which id its private memory was found."""
+        if self._space.place.scope == files.PRIVATE:
+            from instinct_git.operations.moving import note_former
+
+            note_former(self._space, self._folder)
+
     def _batch(self, run: Callable[..., BatchResult], verb: str, **options: Any) -> BatchResult:
+        from instinct_git.operations.universal import note_project
+
+        self._noted()
+        note_project(self._space.place)
         done = run(self._space, verb, **options)
         if self._space.place.top is None:
             self._space = self._space.reopened()  # the first batch makes the user's own memories repositories
@@ -559,6 +612,40 @@ class Memory:
         from instinct_git.operations.answering import reject
 
         return reject(self._space, key, reason, source=source)
+
+    # -- share -------------------------------------------------------------------------------------------------------
+
+    def share_add(self, name: str, url: str, **options: Any) -> Sharing:
+        """Share a team's memory (or give `global` a remote); options: readonly, branch, require, depth, partial."""
+        from instinct_git.operations.sharing import add
+
+        return add(self._space, name, url, **options)
+
+    def shares(self) -> List[Sharing]:
+        """Return every shared memory of this home, with how old its copy is."""
+        from instinct_git.operations.sharing import listed
+
+        return listed(self._space)
+
+    def share_remove(self, name: str, *, discard: bool = False) -> Sharing:
+        """Forget a shared memory; refused while evidence waits in it, unless `discard`."""
+        from instinct_git.operations.sharing import remove
+
+        return remove(self._space, name, discard=discard)
+
+    def move(self, to: str, *, go: bool = True) -> Move:
+        """Move this project's memory to `repo` or `private`; a private one to the project's present id. `go` false: show."""
+        from instinct_git.operations.moving import move
+
+        done = move(self._space, self._folder, to, go=go)
+        self._space = Workspace(files.locate(self._folder, self._space.place.home), self._now)
+        return done
+
+    def sync(self, name: str = "", *, accept: bool = False) -> List[Synced]:
+        """Record, fetch, replay, push and fold one shared memory, or all; `accept` takes a changed remote."""
+        from instinct_git.operations.syncing import sync
+
+        return sync(self._space, name, accept=accept)
 
 
 InstinctStore = Memory

@@ -22,6 +22,7 @@ from instinct_git.faces import (
     cli_promote,
     cli_report,
     cli_search,
+    cli_share,
     cli_teach,
     cli_tidy,
     quick,
@@ -166,13 +167,14 @@ def observe(
     title: Annotated[Text, typer.Option("--title", help="A title, where the pattern has none.")] = None,
     description: Annotated[Text, typer.Option("--description", help="A description, where it has none.")] = None,
     metadata: Annotated[Text, typer.Option("--metadata", help="A JSON object for the pattern's metadata.")] = None,
+    to: Annotated[str, typer.Option("--to", metavar="global|NAME", help="Into your own or a shared memory.")] = "",
     global_: Annotated[bool, typer.Option("--global", help="Into your own memory, from anywhere.")] = False,
     as_json: Json = False,
 ) -> int:
     """Count one observation: a known key gains 1, a new one starts at 1."""
     return quick.observe(
         key, category=category, source=source, session=session, context=context, note=note, title=title,
-        description=description, metadata=metadata, global_=global_, as_json=as_json,
+        description=description, metadata=metadata, to=to, global_=global_, as_json=as_json,
     )  # fmt: skip
 
 
@@ -224,6 +226,7 @@ cli_teach.register(app)
 cli_report.register(app, export_app)
 cli_install.register(app, export_app)
 cli_tidy.register(app)
+cli_share.register(app)
 
 
 # --- read -----------------------------------------------------------------------------------------------------------

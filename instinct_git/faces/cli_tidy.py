@@ -28,20 +28,27 @@ def stats(
     trending: Annotated[
         bool, typer.Option("--trending", help="What is used more, and what less, than before.")
     ] = False,
+    by: Annotated[
+        str | None, typer.Option("--by", metavar="WHAT", help="Evidence by source, author, project or context.")
+    ] = None,
     session: Annotated[
         str | None, typer.Option("--session", metavar="ID", help="One session in sum: `last`, or an agent's id of it.")
     ] = None,
     as_json: Json = False,
 ) -> int:
     """Show the memory in numbers, what waits, and what would move it."""
-    if effect + trending + (session is not None) > 1:
-        raise InstinctError("say one thing", "--effect, --trending or --session")
+    if effect + trending + (session is not None) + (by is not None) > 1:
+        raise InstinctError("say one thing", "--effect, --trending, --by or --session")
     memory = Memory()
     if session is not None:
         from instinct_git.faces.cli_sessions import summary_lines
 
         one_session = memory.session_summary(session)
         print(render.json_text(one_session)) if as_json else print_lines(summary_lines(one_session))
+    elif by is not None:
+        counted = memory.stats_by(by)
+        rows = [(name, str(number)) for name, number in counted.items()]
+        print(render.json_text({"by": by, "evidence": counted})) if as_json else print_lines(render.table(rows))
     elif effect:
         told = memory.effect()
         print(render.json_text({"effect": told})) if as_json else print_lines(_effect_lines(told))

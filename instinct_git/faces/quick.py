@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 OBSERVE_VALUES = {
     "--cat": "category", "-c": "category", "--source": "source", "-s": "source", "--session": "session",
     "--context": "context", "--note": "note", "--title": "title", "--description": "description",
-    "--metadata": "metadata",
+    "--metadata": "metadata", "--to": "to",
 }  # fmt: skip
 OBSERVE_FLAGS = {"--global": "global_", "--json": "as_json"}
 SUGGEST_VALUES = {"--limit": "limit", "-n": "limit", "--budget": "budget", "--for": "for_text", "--paths": "paths"}
@@ -130,18 +130,20 @@ def _show_bug(problem: Exception, as_json: bool) -> int:
 
 def observe(key: str, *, category: str | None = None, source: str = "", session: str | None = None,
             context: str | None = None, note: str | None = None, title: str | None = None,
-            description: str | None = None, metadata: str | None = None, global_: bool = False,
+            description: str | None = None, metadata: str | None = None, to: str = "", global_: bool = False,
             as_json: bool = False) -> int:  # fmt: skip
     """Count one observation, or with `-` one a line of standard input, and print the live values."""
     from instinct_git.memory import Memory
     from instinct_git.operations.observing import Draft
 
+    if global_ and to not in ("", "global"):
+        raise InstinctError("--global and --to name two memories", "give one of them")
     memory = Memory(scope="global" if global_ else None)
     common = Draft(
         key, category, source, session, context, note, title, description, _metadata(metadata) if metadata else None
     )
     drafts = _from_stdin(common) if key == "-" else [common]
-    done = memory.observe_many(drafts) if drafts else []
+    done = memory.observe_many(drafts, to=to) if drafts else []
     if as_json:
         import json
 
@@ -152,7 +154,7 @@ def observe(key: str, *, category: str | None = None, source: str = "", session:
         live = "" if one.live is None else f"  conf={one.live}"
         silent = f"  ({one.status}: it stays silent)" if one.status != "active" else ""
         print(f"observed {one.pattern}{live}{silent}")
-    if memory.fell_back and not global_:
+    if memory.fell_back and not global_ and not to:
         _say_where(memory)
     if any(one.live is None for one in done):
         _say_what_is_wrong(memory)

@@ -77,10 +77,27 @@ def run(space: Workspace, verb: str, *, dry_run: bool = False, here: bool = Fals
         init_repository(space.place.root)
         space = space.reopened()
     with store.batch_lock(space.place):
-        return _locked(space, verb, here=here, no_commit=no_commit, days=days)
+        return locked(space, verb, here=here, no_commit=no_commit, days=days)
 
 
-def _locked(space: Workspace, verb: str, *, here: bool, no_commit: bool, days: int | None) -> BatchResult:
+def record_inbox(space: Workspace) -> int:
+    """Commit the inbox as it is, without reading the rest of the memory, and return how many pieces of evidence left it.
+    Call it under the batch lock."""
+    repository = space.repository()
+    if repository is None:
+        return 0
+    _ready(space, repository)
+    store.sweep(space.place)
+    waiting = inbox.read(space.place)
+    book = plans.Book(plans.Snapshot({}, {}, {}, waiting.evidence))
+    batch = plans.plan_record(book, inbox.new_stem(space.day()), share_notes=space.config()["share_notes"])
+    sha = _commit(space, batch, repository)
+    store.drain(space.place, waiting, batch.container, sha)
+    return batch.recorded
+
+
+def locked(space: Workspace, verb: str, *, here: bool, no_commit: bool, days: int | None) -> BatchResult:
+    """Run one batch under the batch lock, which the caller holds."""
     repository = space.repository()
     committing = None if no_commit else repository
     if committing is not None:

@@ -143,6 +143,10 @@ class Drafting:
             and one.p in names
             and (one.k == "retract" or (one.k == "alias" and self.book.stands_for.get(one.p, one.p) == key))
         ]
+        if not self._same_memory():
+            from instinct_git.operations.universal import evidence_for
+
+            mine = evidence_for(self.source, self.target, mine, key)
         missing = [one for one in mine if one.id not in self.there.everything]
         self.missing.update((one.id, one) for one in missing)
         self.brings = bool(missing)

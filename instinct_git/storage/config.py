@@ -61,6 +61,11 @@ SETTINGS = (
     Setting("caps.new_per_day", 50, "patterns first seen on one day that `gc` leaves, the weakest raw ones go; 0: no cap"),
     Setting("suggest.budget", 800, "tokens that suggestions may take at the start of a session", home=EITHER),
     Setting("actions", NO_ENTRIES, 'what commands and tools of your own do, for `learn`: lines such as "just deploy": deploy'),
+    Setting("share.push", DIRECT, "how `sync` brings evidence to this memory's remote: direct, or through a branch and a "
+            "pull request", (DIRECT, PULL_REQUEST)),
+    Setting("share.fold", True, "false: `sync` only records; somebody else (a CI job) folds on the default branch"),
+    Setting("share.names", False, "true: evidence for other memories carries the context and the project's name; false: only "
+            "the project's 12-digit id", home=USER),
     Setting("inbox", "auto", "auto: the clone's private folder; tree: .instinct/observations/, for throw-away machines",
             ("auto", "tree"), USER),
     Setting("auto", "", "batches that a session's end may run and commit by itself, on your word: consolidate, decay (a list, or "
@@ -156,6 +161,12 @@ def load(root: Path, home: Path) -> Config:
     if values["levels.rule"] < values["levels.mature"]:
         raise InvalidDocument("levels.rule is lower than levels.mature", "a rule needs at least what mature needs")
     return Config(values, set_in)
+
+
+def validate(text: str, path: str) -> None:
+    """Raise InvalidDocument unless a text is a memory's config that this program understands."""
+    for name, value in parse(text, path).items():
+        _checked(name, value, path, MEMORY)
 
 
 def parse(text: str, path: str) -> dict[str, Any]:

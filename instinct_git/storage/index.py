@@ -69,6 +69,8 @@ class Known:
         self.silent: frozenset[str] = frozenset(said["silent"])
         """Keys that a person silenced here, or that came to 0: no farther memory speaks of them either."""
         self.broken = [Finding(*row) for row in said["broken"]]
+        self.require: str = said.get("require", "")
+        """What a file needs to be suggested (`Place.require`)."""
         self.paths = [f"{folder}/{name}" for folder, one in folders.items() for name in one.names]
         self._files: dict[int, PatternFile] = {}
 
@@ -129,7 +131,9 @@ def patterns(place: Place) -> tuple[list[PatternFile], list[Finding]]:
 def read(place: Place) -> Known:
     """Return what the pattern files say now."""
     root = str(place.root)
-    known = _warm.get(root) or _load(place)
+    known = _warm.get(root)
+    if known is None or known.require != place.require:
+        known = _load(place)
     now = time.time_ns()
     listed = _listing(root, known.folders if known is not None else {})
     if known is None or known.folders != listed:
@@ -219,7 +223,7 @@ def _read_again(place: Place, listed: Mapping[str, _Folder], old: Known | None, 
             rows.append(row)
         young = not found.stamp or max(found.stamp[:2]) >= now - RACY_NS or names != found.names
         folders[folder] = _Folder([] if young else found.stamp, found.inner, names, stamps)
-    known = _digested(folders, rows, broken)
+    known = _digested(folders, rows, broken, place.require)
     if old is None or (old.folders, old.rows) != (folders, rows):
         _save(place, known)
     return known
@@ -247,7 +251,7 @@ def _restored(path: str, row: str) -> PatternFile:
     return PatternFile(path, "", **named)
 
 
-def _digested(folders: dict[str, _Folder], rows: list[str], broken: list[tuple[str, str, str]]) -> Known:
+def _digested(folders: dict[str, _Folder], rows: list[str], broken: list[tuple[str, str, str]], require: str) -> Known:
     """Decide which file speaks for its key, and what is suggested in which order."""
     from itertools import combinations
 
@@ -256,7 +260,7 @@ def _digested(folders: dict[str, _Folder], rows: list[str], broken: list[tuple[s
 
     nothing = {"keys": [None] * len(rows), "ranked": [], "costs": [], "strengths": [], "limited": {}}
     nothing |= {"silent": [], "rivals": [], "part_of": {}}
-    known = Known(folders, rows, {**nothing, "broken": broken})
+    known = Known(folders, rows, {**nothing, "broken": broken, "require": require})
     numbers: dict[str, int] = {}
     for number, row in enumerate(rows):
         if row.startswith('"'):
@@ -267,7 +271,7 @@ def _digested(folders: dict[str, _Folder], rows: list[str], broken: list[tuple[s
     for key, number in numbers.items():
         known.keys[number] = key
     spoken = [known.file(number) for number in numbers.values()]
-    told = [file for file in spoken if ranking.suggestible(file)]
+    told = [file for file in spoken if ranking.suggestible(file) and _may_speak(file, require)]
     limits = dict(_limits(known, told, numbers))
     told = ranking.in_order(file for file in told if limits.get(numbers[file.key]) != _UNCLEAR)
     known.ranked = [numbers[file.key] for file in told]
@@ -296,6 +300,11 @@ def _limits(
             yield numbers[file.key], _UNCLEAR
 
 
+def _may_speak(file: PatternFile, require: str) -> bool:
+    """True where nothing is required, or a person's approval stands in the file."""
+    return require != files.APPROVED or any(str(one.get("by", "")).startswith("human:") for one in file.verified)
+
+
 # --- the file -------------------------------------------------------------------------------------------------------
 
 
@@ -309,7 +318,8 @@ def _load(place: Place) -> Known | None:
         if checksum == _checksum(content):
             head, _, rows = content.decode("ascii").partition("\n")
             saved = json.loads(head)
-            if saved["version"] == VERSION and saved["root"] == str(place.root):
+            same = (saved["version"], saved["root"], saved["require"]) == (VERSION, str(place.root), place.require)
+            if same:
                 folders = {path: _Folder(*folder) for path, folder in saved["folders"].items()}
                 return Known(folders, rows.split("\n") if rows else [], saved)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
@@ -324,7 +334,7 @@ def _save(place: Place, known: Known) -> None:
         "version": VERSION, "root": str(place.root), "folders": known.folders, "keys": known.keys,
         "ranked": known.ranked, "costs": known.costs, "strengths": known.strengths, "limited": known.limited,
         "silent": sorted(known.silent), "rivals": known.rivals, "part_of": known.part_of,
-        "broken": [(one.rule, one.path, one.message) for one in known.broken],
+        "broken": [(one.rule, one.path, one.message) for one in known.broken], "require": known.require,
     })  # fmt: skip
     content = "\n".join([head, *known.rows]).encode("ascii")
     try:
