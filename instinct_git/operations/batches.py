@@ -152,17 +152,7 @@ def _plan(
                 f"{'decay' if days is not None else 'consolidate'} on {default} after the merge folds it (--here does it now)",
                 *_doubt(space, repository),
             )  # fmt: skip
-    today = space.now().date()
-    if verb == "record":
-        batch = plans.plan_record(book, stem, share_notes=settings["share_notes"])
-    elif verb == "decay":
-        batch = plans.plan_decay(
-            book, settings.policy, stem, today, settings.policy.decay_days if days is None else days
-        )
-    elif verb == "gc":
-        batch = plan_gc(book, settings.policy, settings.caps, stem, today)
-    else:
-        batch = plans.plan_consolidate(book, settings.policy, stem, today)
+    batch = _planned(space, verb, book, stem, days)
     if verb != "record":
         from instinct_git.operations.comparing import new_and_alike
 
@@ -179,6 +169,18 @@ def _plan(
         words, step = waiting_words([], unfolded, settings["consolidate"])
         notices += (f"{words}: {step.rpartition('; ')[2]}",) if words else ()
     return replace(batch, notices=(*batch.notices, *notices)), waiting, published
+
+
+def _planned(space: Workspace, verb: str, book: plans.Book, stem: str, days: int | None) -> Batch:
+    settings, today = space.config(), space.now().date()
+    policy = settings.policy
+    if verb == "record":
+        return plans.plan_record(book, stem, share_notes=settings["share_notes"])
+    if verb == "decay":
+        return plans.plan_decay(book, policy, stem, today, policy.decay_days if days is None else days)
+    if verb == "gc":
+        return plan_gc(book, policy, settings.caps, stem, today)
+    return plans.plan_consolidate(book, policy, stem, today)
 
 
 def _refuse_off_default(space: Workspace, repository: Repository | None, here: bool, what: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from instinct_git.core.duplicates import Group, alike, near, near_duplicates, sides
@@ -51,6 +51,7 @@ def test_the_two_sides_of_a_choice_are_told_apart() -> None:
 WORDS = ("test", "tests", "company", "companies", "release", "releasing", "发布", "流程", "not")
 
 
+@settings(max_examples=40)
 @given(st.dictionaries(st.sampled_from([f"note:{n}" for n in range(8)] + ["seq:test->fix", "seq:Tests->fix"]),
                        st.lists(st.sampled_from(WORDS), max_size=4).map(" ".join), min_size=1), st.data())  # fmt: skip
 def test_a_quick_look_finds_what_comparing_every_pair_finds(titles: dict[str, str], data: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from instinct_git.core.families import Family, families, groups
@@ -32,6 +32,7 @@ def test_the_longest_one_that_has_proven_itself_speaks_for_a_family() -> None:
     assert groups(confidence, 50) == [Family(keys, "")]
 
 
+@settings(max_examples=40)
 @given(st.sets(st.lists(st.sampled_from("abc"), min_size=1, max_size=5).map(lambda steps: "seq:" + "->".join(steps))))
 def test_every_shorter_part_is_found_and_nothing_else(keys: set[str]) -> None:
     found = families(sorted(keys))

@@ -81,6 +81,7 @@ def test_a_contradiction_blocks_promotion_until_a_person_settles_it(instinct: In
     assert instinct("propose", TABS).code == 0
 
 
+@pytest.mark.slow
 def test_a_person_may_choose_one_over_the_other_and_must_name_it_rightly(instinct: Instinct, project: Project) -> None:
     contradicting(project)
     assert "contradicts nothing" in instinct("propose", TABS, "--over", "note:x", "--over", SPACES).err
@@ -134,6 +135,7 @@ def test_a_batch_tells_of_a_new_file_that_says_what_another_one_says(project: Pr
     assert project.memory().consolidate().notices == expected
 
 
+@pytest.mark.slow
 def test_many_new_files_are_left_to_duplicates(project: Project) -> None:
     from instinct_git.operations.observing import Draft
 

@@ -50,6 +50,7 @@ def test_one_commit_takes_the_files_explains_itself_and_loses_nothing(full: Proj
     assert "adjusted" in [line.kind for line in memory.explain("note:a").lines]
 
 
+@pytest.mark.slow
 def test_a_pull_request_of_a_gc_shows_nothing_without_evidence(full: Project, clock: Clock) -> None:
     full.git("switch", "-q", "-c", "tidy")
     with pytest.raises(InstinctError, match="patterns are removed on the default branch, main"):
@@ -74,6 +75,7 @@ def test_restore_brings_all_of_it_back_and_gc_leaves_it_alone_from_then_on(full:
         memory.restore("note:a")
 
 
+@pytest.mark.slow
 def test_what_is_seen_again_begins_anew(full: Project, clock: Clock) -> None:
     full.memory(clock).gc()
     clock.forward(1)
@@ -83,6 +85,7 @@ def test_what_is_seen_again_begins_anew(full: Project, clock: Clock) -> None:
     assert full.errors() == []
 
 
+@pytest.mark.slow
 def test_the_file_of_a_joined_key_goes(project: Project) -> None:
     memory = project.memory()
     project.observe("note:a", 2)
@@ -95,6 +98,7 @@ def test_the_file_of_a_joined_key_goes(project: Project) -> None:
     assert project.errors() == []
 
 
+@pytest.mark.slow
 def test_the_command_line_shows_the_plan_and_the_batch(full: Project, instinct: Instinct) -> None:
     planned = instinct("gc", "--dry-run")
     assert planned.code == 0

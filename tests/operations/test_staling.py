@@ -68,6 +68,7 @@ def test_a_file_that_went_since_the_last_evidence_is_told_with_its_day_and_what_
     )
 
 
+@pytest.mark.slow
 def test_a_file_that_moved_is_told_with_its_new_place(project: Project, dated: Clock) -> None:
     project.write("scripts/release.sh", "")
     learned(project, dated, "Release with scripts/release.sh")
@@ -89,6 +90,7 @@ def test_a_confirmation_or_a_later_use_says_that_it_still_holds(project: Project
     assert stale(project, dated) == []
 
 
+@pytest.mark.slow
 def test_a_retired_pattern_and_a_path_that_never_was_are_not_told(project: Project, dated: Clock) -> None:
     project.write("a/b.py", "")
     learned(project, dated, "See a/b.py, not `path/to/example.py`")
@@ -107,6 +109,7 @@ def test_what_is_deleted_and_not_committed_is_told_and_back_it_is_not(project: P
     assert stale(project, dated) == []
 
 
+@pytest.mark.slow
 def test_a_changed_file_is_a_notice(project: Project, dated: Clock) -> None:
     project.write("a/b.py", "")
     learned(project, dated, "See a/b.py")
@@ -173,6 +176,7 @@ def test_without_history_what_stands_in_code_and_is_not_here_is_a_notice(tmp_pat
     assert (found.severity, "tools/a.sh, which is not here" in found.message) == ("notice", True)
 
 
+@pytest.mark.slow
 def test_a_private_memory_is_held_against_the_project_and_a_global_one_against_nothing(
     project: Project, tmp_path: Path, dated: Clock
 ) -> None:
@@ -194,6 +198,7 @@ def test_a_private_memory_is_held_against_the_project_and_a_global_one_against_n
     assert found.message == "a global memory speaks of no project's files"
 
 
+@pytest.mark.slow
 def test_a_memory_in_a_subfolder_cites_what_is_below_it(tmp_path: Path, dated: Clock) -> None:
     whole = Project.new(tmp_path / "whole")
     whole.write("app/a/b.py", "")
@@ -205,6 +210,7 @@ def test_a_memory_in_a_subfolder_cites_what_is_below_it(tmp_path: Path, dated: C
     assert told(part, dated) == [("stale", "note:x cites a/b.py")]
 
 
+@pytest.mark.slow
 def test_the_command_line_tells_it_and_exits_0(instinct: Instinct, project: Project) -> None:
     project.write("a/b.py", "")
     project.observe("note:x", title="See a/b.py")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import multiprocessing
 from pathlib import Path
 
+import pytest
+
 from instinct_git.core.effect import Shown
 from instinct_git.storage import shown
 from instinct_git.storage.files import Place, locate
@@ -63,6 +65,7 @@ def _note_many(here: Place, name: str) -> None:
         shown.note(here, [f"note:{name}"], f"{name}{number}", "2026-03-02")
 
 
+@pytest.mark.slow
 def test_writers_at_once_lose_nothing(project: Project, sealed: Path) -> None:
     here = place(project, sealed)
     workers = [multiprocessing.Process(target=_note_many, args=(here, name)) for name in "ab"]
