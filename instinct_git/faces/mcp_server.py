@@ -91,6 +91,7 @@ class Tools:
         of a task."""
         with self._sitting.memory() as memory:
             found = memory.suggestions(limit or None)
+            memory.note_shown([one.pattern for one in found.patterns], *self._sitting.told_as())
         notices = [f"{len(found.left_out)} more left out"] if found.left_out else []
         notices += [*found.nominated, *found.notices[:NOTICES]]
         lines = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import threading
 from collections.abc import Callable, Iterator
@@ -42,6 +43,12 @@ class Sitting:
         self.session = secrets.token_hex(16)
         # The tools run in worker threads; a memory's temporary files are named for the process, so one call at a time.
         self._turn = threading.Lock()
+
+    def told_as(self) -> tuple[str, str]:
+        """Return (session, agent) under which suggestions are counted: the agent's own session where it says so, so that
+        what a hook told it at its start counts once."""
+        own = os.environ.get("CLAUDE_CODE_SESSION_ID", "")
+        return (own, "claude-code") if own else (self.session, "")
 
     @contextmanager
     def memory(self) -> Iterator[Memory]:
