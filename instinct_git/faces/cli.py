@@ -316,7 +316,8 @@ def stats(
     if by is not None:
         counted = Memory().stats_by(by)
         rows = [(name, str(number)) for name, number in counted.items()]
-        print(render.json_text({"by": by, "evidence": counted})) if as_json else print_lines(render.table(rows))
+        lines = [*render.table(rows), f"# {sum(counted.values())} pieces of evidence"]
+        print(render.json_text({"by": by, "evidence": counted})) if as_json else print_lines(lines)
         return 0
     one = Memory().stats()
     print(render.json_text(one)) if as_json else print_lines(render.stats_lines(one))

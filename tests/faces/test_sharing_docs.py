@@ -35,7 +35,7 @@ def test_every_command_of_the_page_runs(project: Project, tmp_path: Path, instin
 
 def test_the_settings_and_words_of_the_page_exist() -> None:
     names = {one.name for one in SETTINGS}
-    assert {name for name in re.findall(r"`(share\.\w+)", PAGE)} <= names
+    assert set(re.findall(r"`(share\.\w+)", PAGE)) <= names
     assert {"share.push", "share.fold", "share.names"} <= names
     assert "share.names true" in PAGE and "push: pull-request" in PAGE
     assert set(re.findall(r"`(\w+)`", PAGE[PAGE.index("stats --by source") :][:80])) <= set(WAYS)
