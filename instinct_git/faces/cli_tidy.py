@@ -48,7 +48,8 @@ def stats(
     elif by is not None:
         counted = memory.stats_by(by)
         rows = [(name, str(number)) for name, number in counted.items()]
-        print(render.json_text({"by": by, "evidence": counted})) if as_json else print_lines(render.table(rows))
+        lines = [*render.table(rows), f"# {sum(counted.values())} pieces of evidence"]
+        print(render.json_text({"by": by, "evidence": counted})) if as_json else print_lines(lines)
     elif effect:
         told = memory.effect()
         print(render.json_text({"effect": told})) if as_json else print_lines(_effect_lines(told))

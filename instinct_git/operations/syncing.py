@@ -126,6 +126,7 @@ class _Sync:
         where = self._address()
         with store.batch_lock(self.place):
             self._refuse_elsewhere()
+            shared.restore_containers(self.repository)
             if not self.share.readonly:
                 self.done = replace(self.done, recorded=batches.record_inbox(self.space))
             try:

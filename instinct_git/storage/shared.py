@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from instinct_git.core import address
+from instinct_git.core.evidence import LEDGER, OBSERVATIONS
 from instinct_git.errors import InstinctError
 from instinct_git.storage import config, files
 from instinct_git.storage.files import Place
@@ -249,6 +250,14 @@ def stand_on(repository: Repository, branch: str, sha: str) -> None:
             + (f": {theirs}" if theirs else f" ({git.last_line(done.err)})"),
             "commit or undo them there (`git status`), then sync again; nothing was moved",
         )
+
+
+def restore_containers(repository: Repository) -> None:
+    """Bring back containers that a batch which was stopped in its commit has taken out of the working tree alone."""
+    folders = [repository.inside(one.rstrip("/")) for one in (OBSERVATIONS, LEDGER)]
+    gone = repository.ask("ls-files", "-d", "-z", "--full-name", "--", *folders).out
+    if gone and repository.head():
+        repository.must("checkout-index", "-f", "-u", "-z", "--stdin", stdin=gone)
 
 
 def _take_back_half_written(repository: Repository, head: str, sha: str) -> None:
