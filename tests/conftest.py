@@ -9,9 +9,19 @@ from pathlib import Path
 
 import pytest
 
+from instinct_git.bridges import ci
 from tests.builders import Project
 
 REAL_HOME = Path.home()
+IN_MEMORY, ROOM = "/dev/shm", 4 << 30
+
+
+def pytest_configure() -> None:
+    """Put temporary folders into memory where there is room: git and we flush every file, which a disk feels."""
+    if "PYTEST_DEBUG_TEMPROOT" not in os.environ and os.access(IN_MEMORY, os.W_OK):
+        room = os.statvfs(IN_MEMORY)
+        if room.f_bavail * room.f_frsize > ROOM:
+            os.environ["PYTEST_DEBUG_TEMPROOT"] = IN_MEMORY
 
 
 @pytest.fixture(autouse=True)
@@ -23,6 +33,8 @@ def sealed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             and name != "INSTINCT_REALDATA"
         ):
             monkeypatch.delenv(name)
+    for name in ci.VARIABLES:
+        monkeypatch.delenv(name, raising=False)
     home = tmp_path / "home"
     home.mkdir()
     (home / ".gitconfig").write_text(

@@ -100,6 +100,11 @@ def line_with(text: str, mark: str) -> str:
     return next((one.words for one in _sayings(_read(text)) if one.words.rstrip(" .。").endswith(mark)), "")
 
 
+def sayings(text: str) -> list[str]:
+    """Return the words of every item and of every plain line outside them. Raises InvalidDocument for conflict markers."""
+    return [one.words for one in _sayings(_read(text))]
+
+
 def remove_line(text: str, line: str) -> str:
     """Return `text` without the items that say what `line` says (white space and case aside); unchanged: none does."""
     page = _read(text)

@@ -19,6 +19,16 @@ def suggestible(pattern: PatternFile) -> bool:
     return pattern.level in _LEVEL_RANK and pattern.status == ACTIVE and pattern.confidence > 0
 
 
+def silent(pattern: PatternFile) -> bool:
+    """True for what a person said no to, made a skill of, or let fade: no farther memory may bring it up."""
+    return pattern.status != ACTIVE or pattern.confidence <= 0
+
+
+def strength(pattern: PatternFile) -> tuple[int, int, str]:
+    """Return (rank of the level: a rule's is 0, confidence, last seen), which `in_order` goes by."""
+    return _LEVEL_RANK.get(pattern.level, 2), pattern.confidence, pattern.last_seen
+
+
 def in_order(patterns: Iterable[PatternFile]) -> list[PatternFile]:
     """Return patterns as they are suggested: rules before mature, strongest first, then the most recently used, then
     by key."""

@@ -5,12 +5,16 @@ Made for the start of a session: no index, no embedding, thousands of patterns i
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from math import log
+from typing import TypeVar
 
 from instinct_git.core.bm25 import Statistics
 from instinct_git.core.pattern import PatternFile
 from instinct_git.core.terms import fold_text, telling_terms, terms
 
+T = TypeVar("T")
 _MOST = 64
 """Terms that are looked for."""
 _PATH = 0.6
@@ -57,3 +61,29 @@ def _asked(text: str, paths: Sequence[str]) -> dict[str, float]:
             if term not in _EVERYWHERE:
                 asked.setdefault(term, _PATH)
     return {term: factor for term, factor in list(asked.items())[:_MOST] if len(term) > 1}
+
+
+LEAST = 2
+"""Distinct terms that must be shared for a text to call for something; one is enough where it is all that is said."""
+
+
+def related(text: str, rows: Iterable[tuple[T, str]]) -> list[T]:
+    """Return the items whose words the text calls for, the most telling first; of equals the order stays.
+
+    Unlike `relevance`, which puts things in order, this decides whether there is anything to say at all.
+    """
+    asked = frozenset(_telling(text[:20_000]))
+    have = [(item, frozenset(_telling(words))) for item, words in rows]
+    spread = Counter(term for _, words in have for term in words)
+    found: list[tuple[float, int, T]] = []
+    for number, (item, words) in enumerate(have):
+        shared = asked & words
+        if shared and len(shared) >= min(LEAST, len(words)):
+            weight = sum(log(1 + len(have) / spread[term]) for term in shared)
+            found.append((-weight, number, item))
+    found.sort(key=lambda row: row[:2])
+    return [item for _, _, item in found]
+
+
+def _telling(text: str) -> Iterable[str]:
+    return telling_terms(dict.fromkeys(term for term in terms(text) if len(term) > 1))

@@ -45,6 +45,12 @@ def install(
     user: User = False,
     project: Project = False,
     status: Annotated[bool, typer.Option("--status", help="Say how each agent's files stand.")] = False,
+    by_agent: Annotated[
+        bool,
+        typer.Option(
+            "--by-agent", help="Let the agent's own `mcp add` register the server, where that undoes exactly."
+        ),
+    ] = False,
     dry_run: DryRun = False,
     yes: Yes = False,
     as_json: Json = False,
@@ -56,7 +62,7 @@ def install(
     if status:
         return _show_status(where, as_json)
     names = list(agents or ()) or installing.detected(where)
-    plan = installing.plan_install(where, _home(), names, _level(user, project))
+    plan = installing.plan_install(where, _home(), names, _level(user, project), by_agent=by_agent)
     only_shown = dry_run or not agents
     done = _carry_out(plan, where, dry_run=only_shown, yes=yes, as_json=as_json)
     if as_json:
@@ -165,7 +171,7 @@ def _next_steps(plan: Plan) -> list[str]:
 
     from instinct_git.bridges.agents.table import BY_NAME
 
-    lines = [f"# {BY_NAME[name].title}: {BY_NAME[name].then}" for name in plan.agents if BY_NAME[name].then]
+    lines = [f"# {BY_NAME[name].then}" for name in plan.agents if BY_NAME[name].then]
     missing = [name for name in ("instinct", "instinct-hook") if shutil.which(name) is None]
     if missing:
         lines.append(f"# {' and '.join(missing)} cannot be found on your PATH: agents will not find it either")

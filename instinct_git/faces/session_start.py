@@ -1,7 +1,7 @@
 """`instinct session-start AGENT`: what an agent's hook runs when a session begins. It prints what the memory suggests.
 
-Prints JSON in the form that the agent takes, or nothing at all; always exits 0 and is silent on failure.
-`INSTINCT_SKIP=1` turns it off.
+Prints JSON in the form that the agent takes, or nothing at all; always exits 0 and is silent on failure. Where two hosts
+run it for one session the second is silent. `INSTINCT_SKIP=1` turns it off.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from __future__ import annotations
 import os
 import sys
 
+from instinct_git.faces import hook
+
 TYPE_CHECKING = False  # typing costs 3 ms
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
     from instinct_git.core.injection import Advice
     from instinct_git.operations.reading import Pattern
-
-MAX_EVENT = 1 << 20
 
 
 def run(arguments: list[str]) -> int:
@@ -25,57 +25,57 @@ def run(arguments: list[str]) -> int:
     try:
         if len(arguments) != 1 or os.environ.get("INSTINCT_SKIP"):
             return 0
-        event = _event()
-        words = _suggestions(_folder(event))
+        event, quote = _event()
+        words = _suggestions(arguments[0], event)
         if words:
-            import json
-
-            sys.stdout.write(json.dumps(answer(arguments[0], words, event)) + "\n")
+            sys.stdout.write(answer(arguments[0], words, event, quote) + "\n")
             sys.stdout.flush()
     except BaseException:  # an agent must never notice a failing hook
         return 0
     return 0
 
 
-def answer(agent: str, words: str, event: dict[str, Any]) -> dict[str, Any]:
-    """Return what an agent takes as context at a session's start."""
+def answer(
+    agent: str, words: str, event: dict[str, Any], quote: Callable[[str], str], name: str = "SessionStart"
+) -> str:
+    """Return, as JSON, what an agent takes as context; `name` is its name of the event."""
+    said = quote(words)
     if agent == "cursor":
-        return {"continue": True, "additional_context": words, "env": {}}
-    name = event.get("hook_event_name") or event.get("hookEventName")
-    if agent == "copilot" and not name:  # VS Code runs Copilot's hooks too: it names the event and wants the other form
-        return {"additionalContext": words}
-    return {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": words}}
+        return f'{{"continue": true, "additional_context": {said}, "env": {{}}}}'
+    given = event.get("hook_event_name") or event.get("hookEventName")
+    if (
+        agent == "copilot" and not given
+    ):  # VS Code runs Copilot's hooks too: it names the event and wants the other form
+        return f'{{"additionalContext": {said}}}'
+    return f'{{"hookSpecificOutput": {{"hookEventName": {quote(name)}, "additionalContext": {said}}}}}'
 
 
-def _event() -> dict[str, Any]:
-    """Return the event on standard input; {} where there is none."""
-    if sys.stdin is None or sys.stdin.isatty():
-        return {}
-    data = sys.stdin.buffer.read(MAX_EVENT)
+def _event() -> tuple[dict[str, Any], Callable[[str], str]]:
+    """Return the event on standard input, {} where there is none, and what quotes a text as JSON."""
+    data = b"" if sys.stdin is None or sys.stdin.isatty() else hook.standard_input()
     try:
-        import json
-
-        found = json.loads(data)
+        return hook.read(data)
     except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
+        return hook.read(b"{}")
 
 
-def _folder(event: dict[str, Any]) -> str | None:
-    """Return the project's folder: a hook of the user's own may run anywhere."""
-    roots = event.get("workspace_roots")
-    for one in (event.get("cwd"), *(roots if isinstance(roots, list) else ())):
-        if isinstance(one, str) and os.path.isdir(one):
-            return one
-    return None
-
-
-def _suggestions(folder: str | None) -> str:
+def _suggestions(agent: str, event: dict[str, Any]) -> str:
     from instinct_git.core.injection import text
+    from instinct_git.core.ranking import tokens
     from instinct_git.memory import Memory
 
-    found = Memory(folder).suggestions()
-    return text(advice(found.patterns), found.budget, found.nominated)
+    memory = Memory(hook.folder_of(event))
+    found = memory.suggestions()
+    waits = memory.waits()
+    said = advice(found.patterns)
+    words = text(said, found.budget, [*found.nominated, *([waits] if waits else [])])
+    session = hook.session_of(event)
+    if not session or (hook.in_ci() and not memory.config()["record_in_ci"]):
+        return words
+    keys = [one.key for one in said if one.key in words]
+    source = str(event.get("source", ""))
+    first = memory.begin_session(session, keys, agent=hook.host_of(event, agent), source=source, tokens=tokens(words))
+    return words if first else ""
 
 
 def advice(patterns: Iterable[Pattern]) -> list[Advice]:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from instinct_git.bridges.agents import jsonc, table
+from instinct_git.bridges.agents import jsonc, own_command, table
 from instinct_git.bridges.agents.edited import Edited, NotEditable, without
 from instinct_git.bridges.agents.pieces import ABSENT, OURS, THEIRS, Piece
 from instinct_git.bridges.agents.table import AGENTS, BY_NAME, Agent, Surroundings, Target
@@ -56,14 +56,19 @@ def detected(where: Surroundings) -> list[str]:
     return found
 
 
-def plan_install(where: Surroundings, home: Path, names: Iterable[str], level: str = BOTH) -> Plan:
-    """Plan to put the pieces of some agents in. Raises InstinctError when a file cannot be edited: nothing is then written."""
+def plan_install(
+    where: Surroundings, home: Path, names: Iterable[str], level: str = BOTH, *, by_agent: bool = False
+) -> Plan:
+    """Plan to put the pieces of some agents in; `by_agent` lets their own commands write the registration, where that can
+    be undone to the byte. Raises InstinctError when a file cannot be edited: nothing is then written."""
     agents = _agents(names)
     drafts = _Drafts(where, home)
     notices = []
     for agent in agents:
         for target in _targets(where, agent, level):
             draft = drafts.open(agent, target)
+            if by_agent:
+                notices += draft.let(agent.name, where.environ)
             for piece in target.pieces:
                 notices += draft.put(piece)
         if level == PROJECT and agent.only_user:
@@ -204,6 +209,30 @@ class _Draft:
             raise self._refused(problem) from None
         if state == THEIRS:
             return [f"{self.path} has a registration `instinct` of your own: left as it is"]
+        return []
+
+    def let(self, agent: str, environ: Mapping[str, str]) -> list[str]:
+        """Let the agent's own command register the server, on a copy; return notices. Where that cannot be taken, `put`
+        does it."""
+        command = own_command.COMMANDS.get((agent, "project" if self.target.base == table.PROJECT else "user"))
+        server = next((piece for piece in self.target.pieces if piece.what == "MCP server"), None)
+        if command is None or server is None or self.edited.text not in (self.original, self.target.skeleton):
+            return []
+        try:
+            if server.state(self.original) != ABSENT or self.edited.spans:
+                return []
+            found = own_command.tried(command, self.original if self.before is not None else None, environ)
+            if isinstance(found, Edited):
+                left = "".join(server.remove(found.text).split())
+                alone = self.before is not None or left in ("", "{}")
+                if server.state(found.text) != OURS or not alone:
+                    found = f"`{command.words[0]} mcp add` writes more than the registration"
+        except NotEditable:
+            return []  # `put` says why
+        if isinstance(found, str):
+            return [f"{self.path} is edited here: {found}"]
+        self.edited = found
+        self.what.append(f"{server.what} (by `{command.words[0]} mcp add`)")
         return []
 
     def take_out(self) -> None:

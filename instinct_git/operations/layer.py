@@ -168,6 +168,6 @@ def _file(key: str, tally: Tally, members: Iterable[Evidence]) -> PatternFile:
     category = category_of(key) if split_key(key)[0] != "other" else category_of(key, tally.category or None)
     one: Any = pool.fold_candidate(members, key=key)
     return PatternFile(
-        "", "", key, category, 0, 0, LEVELS[0], tally.first_seen, tally.last_seen, tally.sources, tally.title, tally.description,
-        candidate=pool.summary(one), metadata=tally.metadata,
+        "", "", key, category, 0, 0, LEVELS[0], tally.first_seen, tally.last_seen, tally.sources, tally.sessions,
+        tally.title, tally.description, candidate=pool.summary(one), metadata=tally.metadata,
     )  # fmt: skip

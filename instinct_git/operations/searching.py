@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from instinct_git.core import bm25, terms
 from instinct_git.core.fusion import fuse
-from instinct_git.core.keys import CATEGORIES, describe, normalise_key, split_key
+from instinct_git.core.keys import CATEGORIES, PREFIXES, describe, normalise_key, split_key
 from instinct_git.core.model import FADED, LEVELS
 from instinct_git.core.passage import CANDIDATE, KINDS, PATTERN, Entry, Passage, entry, excerpt, meaning, of_pattern
 from instinct_git.core.pattern import PatternFile
@@ -295,7 +295,7 @@ class _Found:
         for number, index in self.memories.indexes:
             for one in index.nearly_named(wanted, _NEAR):
                 rating = terms.likeness(name, terms.triples(one.name))
-                for word in set(one.fields[0].split()) if missing else ():
+                for word in set(one.fields[0].split()) - PREFIXES.keys() if missing else ():
                     rating = max(rating, *(terms.slip(each, word) for each in missing))
                 if rating >= _NEARLY:
                     rated.append((rating, (number, one.path, one.part), f"nearly its {_its_name(one)}"))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from instinct_git.bridges import secrets
+from instinct_git.bridges import ci, secrets
 from instinct_git.errors import SecretFound
 from instinct_git.storage import config, files
 
@@ -26,6 +27,10 @@ class Workspace:
     def config(self) -> config.Config:
         """Read the settings; a long-lived server must see them change."""
         return config.load(self.place.root, self.place.home)
+
+    def silent(self) -> bool:
+        """True in CI, unless the config says that hooks and `learn` record there too."""
+        return ci.running(os.environ) and not self.config()["record_in_ci"]
 
     def day(self) -> str:
         """Return today's UTC day, YYYYMMDD."""

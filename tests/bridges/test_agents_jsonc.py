@@ -124,3 +124,26 @@ def test_it_is_written_as_a_person_would(before: str, after: str) -> None:
 )  # fmt: skip
 def test_our_hooks_are_known_by_their_command(command: object, ours: bool) -> None:
     assert runs_our_hook(command) is ours
+
+
+@pytest.mark.parametrize(
+    "value", ["NaN", "-Infinity", "01", "1" * 5000, '"\\x"', '"a\nb"', "[1, NaN]", '{"b": 01}', "'b'"]
+)
+def test_what_json_does_not_have_is_refused_however_deep_it_stands(value: str) -> None:
+    for text in (f'{{"a": {value}}}', f'{{"a": {{"b": [{value}]}}, "c": 1}}', f'{{"a": [{value}] // why\n}}'):
+        with pytest.raises(NotEditable, match="line 1"):
+            jsonc.parse(text)
+
+
+def test_what_is_not_looked_into_is_not_taken_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A person's settings hold megabytes of history beside the one object that is ours."""
+    history = ", ".join(f'"{number}": {{"a": [1, 2, {{"b": "c"}}]}}' for number in range(1000))
+    text = f'{{\n  "history": {{{history}}},\n  "mcpServers": {{}}\n}}\n'
+    made: list[int] = []
+    read = jsonc._Reader._member
+    monkeypatch.setattr(jsonc._Reader, "_member", lambda *args, **more: made.append(1) or read(*args, **more))
+    after = jsonc.add(Edited(text), ("mcpServers", "instinct"), {"command": "instinct", "args": ["serve"]})
+    assert jsonc.remove(after.text, ("mcpServers", "instinct"), is_our_server) == text.replace(
+        ',\n  "mcpServers": {}', ""
+    )
+    assert len(made) < 100

@@ -8,26 +8,26 @@ from hypothesis import strategies as st
 
 from instinct_git.core.triggers import asks_to_remember, judgement
 
+ASKED = [
+    ("remember this", ""), ("Remember this.", ""), ("Great, please remember how we did this!", ""),
+    ("make it a skill", "skill"), ("Make this into a skill please", "skill"), ("Can you turn this into a reusable skill?", "skill"),
+    ("save this as a procedure", "procedure"), ("Save the workflow as a rule", "rule"), ("create a skill from this", "skill"),
+    ("Remember that we use tabs here", ""), ("Please remember to always run the linter", "rule"),
+    ("Don't forget this", ""), ("keep this in mind for the release", ""), ("add this to your memory", "memory"),
+    ("note this for next time", ""), ("we will need this again", ""), ("I'll use this every week", ""),
+    ("for future reference: the port is 8080", ""), ("from now on, always run ruff first", "rule"),
+    ("The build passes. Now remember this fix", ""), ("remember: staging first", ""), ("make a note of that", ""),
+    ("package this up as a skill", "skill"), ("let’s remember this", ""),
+    ("记住这个流程", ""), ("请记住这个流程。", ""), ("以后还会用", ""), ("这个以后还会用到,先留着", ""), ("封装成 Skill", "skill"),
+    ("把这个流程封装成Skill吧", "skill"), ("做成技能", "skill"), ("帮我记住:发布前先跑测试", ""), ("把这个流程记下来", ""),
+    ("下次还要用", ""), ("以后都按这个流程来", "rule"), ("写成操作手册", "procedure"), ("固化成流程", "procedure"),
+    ("写到记忆里", ""), ("存为记忆", "memory"), ("記住這個流程", ""), ("封裝成 skill", "skill"), ("不要忘记这个流程", ""),
+    ("沉淀成一个 skill", "skill"), ("记一下这个坑", ""), ("加入记忆", "memory"),
+]  # fmt: skip
+"""Prompts that ask to remember, each with the kind that it names."""
 
-@pytest.mark.parametrize(
-    ("text", "kind"),
-    [
-        ("remember this", ""), ("Remember this.", ""), ("Great, please remember how we did this!", ""),
-        ("make it a skill", "skill"), ("Make this into a skill please", "skill"), ("Can you turn this into a reusable skill?", "skill"),
-        ("save this as a procedure", "procedure"), ("Save the workflow as a rule", "rule"), ("create a skill from this", "skill"),
-        ("Remember that we use tabs here", ""), ("Please remember to always run the linter", "rule"),
-        ("Don't forget this", ""), ("keep this in mind for the release", ""), ("add this to your memory", "memory"),
-        ("note this for next time", ""), ("we will need this again", ""), ("I'll use this every week", ""),
-        ("for future reference: the port is 8080", ""), ("from now on, always run ruff first", "rule"),
-        ("The build passes. Now remember this fix", ""), ("remember: staging first", ""), ("make a note of that", ""),
-        ("package this up as a skill", "skill"), ("let’s remember this", ""),
-        ("记住这个流程", ""), ("请记住这个流程。", ""), ("以后还会用", ""), ("这个以后还会用到,先留着", ""), ("封装成 Skill", "skill"),
-        ("把这个流程封装成Skill吧", "skill"), ("做成技能", "skill"), ("帮我记住:发布前先跑测试", ""), ("把这个流程记下来", ""),
-        ("下次还要用", ""), ("以后都按这个流程来", "rule"), ("写成操作手册", "procedure"), ("固化成流程", "procedure"),
-        ("写到记忆里", ""), ("存为记忆", "memory"), ("記住這個流程", ""), ("封裝成 skill", "skill"), ("不要忘记这个流程", ""),
-        ("沉淀成一个 skill", "skill"), ("记一下这个坑", ""), ("加入记忆", "memory"),
-    ],
-)  # fmt: skip
+
+@pytest.mark.parametrize(("text", "kind"), ASKED)
 def test_a_request_to_remember_is_heard_with_the_kind_it_names(text: str, kind: str) -> None:
     found = asks_to_remember(text)
     if text == "写到记忆里":

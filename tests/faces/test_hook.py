@@ -36,19 +36,24 @@ def spooled(project: Project) -> list[Path]:
     return sorted((common / "instinct" / "spool").iterdir()) if (common / "instinct" / "spool").is_dir() else []
 
 
-def test_it_loads_the_standard_library_alone(project: Project) -> None:
+ASKING = b'{"session_id": "s1", "prompt": "remember: we release on Fridays"}'
+
+
+@pytest.mark.parametrize(("event", "stdin"), [("PostToolUse", EVENT), ("UserPromptSubmit", ASKING)])
+def test_it_loads_the_standard_library_alone(project: Project, event: str, stdin: bytes) -> None:
     code = (
-        "import sys, json; from instinct_git.faces import hook; hook.main();"
+        f"import sys, json; sys.argv[1:] = ['claude-code', {event!r}]; from instinct_git.faces import hook; hook.main();"
         "print(json.dumps([sorted(n for n in sys.modules if n.startswith('instinct_git')),"
         "sorted(n for n, m in sys.modules.items() if 'site-packages' in (getattr(m, '__file__', '') or ''))]))"
     )
     done = subprocess.run(
-        [sys.executable, "-S", "-c", code], cwd=project.root, input=EVENT, capture_output=True, timeout=60,
+        [sys.executable, "-S", "-c", code], cwd=project.root, input=stdin, capture_output=True, timeout=60,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     ours, foreign = json.loads(done.stdout)
-    assert ours == ["instinct_git", "instinct_git.faces", "instinct_git.faces.hook"]
-    assert foreign == []
+    assert foreign == [] and len(spooled(project)) == 1
+    if stdin == EVENT:
+        assert ours == ["instinct_git", "instinct_git.faces", "instinct_git.faces.hook"]
 
 
 ODD_EVENTS = {
@@ -80,15 +85,15 @@ def test_what_is_kept_of_an_event_is_what_the_json_module_reads(event: bytes) ->
 
     def by_the_module(data: bytes) -> object:
         found = json.loads(data)
-        return {name: found[name] for name in hook.KEPT if type(found.get(name)) in (str, int)}
+        return {"agent": "x"} | {name: found[name] for name in hook.KEPT if type(found.get(name)) in (str, int)}
 
-    assert kept(lambda data: json.loads(hook._pointers(data))) == kept(by_the_module)
+    assert kept(lambda data: json.loads(hook._pointers(*hook.read(data), "x"))) == kept(by_the_module)
 
 
 def test_the_same_is_kept_where_python_has_no_fast_part_for_json(monkeypatch: pytest.MonkeyPatch) -> None:
-    fast = hook._pointers(EVENT)
+    fast = hook._pointers(*hook.read(EVENT), "x")
     monkeypatch.setitem(sys.modules, "_json", None)
-    assert hook._pointers(EVENT) == fast
+    assert hook._pointers(*hook.read(EVENT), "x") == fast
 
 
 def test_an_event_costs_no_import_beyond_what_python_loads_itself(project: Project) -> None:
@@ -109,18 +114,34 @@ def test_it_is_installed_as_a_command_of_its_own() -> None:
     assert scripts["instinct-hook"] == "instinct_git.faces.hook:main"
 
 
-def test_each_event_becomes_one_private_file_that_points_to_the_transcript(project: Project) -> None:
+def test_each_event_of_a_session_becomes_one_private_file_that_points_to_the_transcript(project: Project) -> None:
     run_hook(project.root, *ARGUMENTS)
     run_hook(project.root, *ARGUMENTS)
-    files = spooled(project)
-    assert len(files) == 2
-    for file in files:
-        agent, event, _, ending = file.name.split(".")
-        assert (agent, event, ending) == ("claude-code", "PostToolUse", "json")
-        assert json.loads(file.read_bytes()) == {
-            name: json.loads(EVENT)[name] for name in hook.KEPT if name in json.loads(EVENT)
-        }
-        assert file.stat().st_mode & 0o077 == 0
+    run_hook(project.root, *ARGUMENTS, stdin=EVENT.replace(b"s1", b"s2"))
+    first, second = spooled(project)
+    assert (first.name, second.name) == ("posttooluse.s1.json", "posttooluse.s2.json")
+    kept = {name: json.loads(EVENT)[name] for name in hook.KEPT if name in json.loads(EVENT)}
+    assert json.loads(first.read_bytes()) == {"agent": "claude-code", **kept}
+    assert first.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("session", ["", "../x", "a b", "é", "x" * 101, 7, None])
+def test_a_session_id_that_can_be_no_files_name_is_kept_under_another(project: Project, session: object) -> None:
+    event = json.dumps({"session_id": session, "transcript_path": "/t.jsonl"}).encode()
+    run_hook(project.root, *ARGUMENTS, stdin=event)
+    run_hook(project.root, *ARGUMENTS, stdin=event)
+    assert len(spooled(project)) == 2 and all(file.parent.name == "spool" for file in spooled(project))
+
+
+def test_an_event_that_two_hosts_see_counts_once(project: Project) -> None:
+    """Cursor and VS Code also run Claude Code's hooks."""
+    ours = json.dumps({"conversation_id": "c1", "cursor_version": "2", "workspace_roots": [str(project.root)]}).encode()
+    theirs = json.dumps({"session_id": "c1", "cursor_version": "2", "cwd": str(project.root)}).encode()
+    run_hook(project.root.parent, "cursor", "stop", stdin=ours)
+    run_hook(project.root, "claude-code", "Stop", stdin=theirs)
+    run_hook(project.root, "copilot", "agentStop", stdin=theirs)
+    (file,) = spooled(project)
+    assert file.name == "stop.c1.json" and json.loads(file.read_bytes())["agent"] == "cursor"
 
 
 def test_a_folder_deep_in_the_project_finds_the_clone(project: Project) -> None:
@@ -186,14 +207,18 @@ def test_what_is_no_event_spools_nothing(project: Project, stdin: bytes) -> None
 def test_an_event_of_exactly_the_limit_is_spooled(project: Project) -> None:
     event = b'{"x":"' + b"y" * (hook.MAX_EVENT - 8) + b'"}'
     run_hook(project.root, *ARGUMENTS, stdin=event)
-    assert [file.read_bytes() for file in spooled(project)] == [b"{}"]
+    assert [file.read_bytes() for file in spooled(project)] == [b'{"agent": "claude-code"}']
 
 
 def test_prompts_and_outputs_are_never_written(project: Project) -> None:
     event = {"session_id": "s1", "transcript_path": "/t.jsonl", "prompt": "my word is tulip", "tool_response": "tulip"}
     run_hook(project.root, *ARGUMENTS, stdin=json.dumps(event).encode())
     (file,) = spooled(project)
-    assert json.loads(file.read_bytes()) == {"session_id": "s1", "transcript_path": "/t.jsonl"}
+    assert json.loads(file.read_bytes()) == {
+        "agent": "claude-code",
+        "session_id": "s1",
+        "transcript_path": "/t.jsonl",
+    }
 
 
 def test_the_spool_is_bounded(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -250,6 +275,8 @@ def test_a_write_that_is_refused_is_silent_and_leaves_no_half_file(
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(EVENT)))
     with monkeypatch.context() as broken:
         broken.setattr(os, call, refuse)
+        if call == "replace":  # taken where there are no links
+            broken.setattr(os, "link", refuse)
         assert hook.main() == 0
     assert capsys.readouterr() == ("", "")
     assert spooled(project) == []

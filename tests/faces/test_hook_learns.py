@@ -90,8 +90,8 @@ def test_only_the_end_of_a_session_learns(
     project: Project, monkeypatch: pytest.MonkeyPatch, event: str, text: bytes, skip: str, learns: bool
 ) -> None:
     started: list[bool] = []
-    monkeypatch.setattr(hook, "_learn", lambda: started.append(True))
-    monkeypatch.setattr(hook, "_event", lambda: text)
+    monkeypatch.setattr(hook, "_start", lambda *_: started.append(True))
+    monkeypatch.setattr(hook, "standard_input", lambda: text)
     monkeypatch.setattr(sys, "argv", ["instinct-hook", "claude-code", event])
     monkeypatch.setenv("INSTINCT_SKIP", skip)
     monkeypatch.chdir(project.root)
@@ -101,8 +101,8 @@ def test_only_the_end_of_a_session_learns(
 
 def test_without_a_memory_nothing_is_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[bool] = []
-    monkeypatch.setattr(hook, "_learn", lambda: started.append(True))
-    monkeypatch.setattr(hook, "_event", lambda: b"{}")
+    monkeypatch.setattr(hook, "_start", lambda *_: started.append(True))
+    monkeypatch.setattr(hook, "standard_input", lambda: b"{}")
     monkeypatch.setattr(sys, "argv", ["instinct-hook", "claude-code", "SessionEnd"])
     monkeypatch.chdir(Project.new(tmp_path / "plain").root)
     assert hook.main() == 0

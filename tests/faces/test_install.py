@@ -29,6 +29,15 @@ def test_install_writes_what_it_says_and_uninstall_leaves_no_difference(project:
     assert project.git("status", "--porcelain") == ""
 
 
+def test_what_is_left_to_do_names_each_agent_once(instinct: Instinct) -> None:
+    from instinct_git.bridges.agents.table import AGENTS
+
+    said = instinct("install", *(one.name for one in AGENTS), "--yes").out
+    steps = [line for line in said.split("\n") if any(line.startswith(f"# {one.title} ") for one in AGENTS)]
+    assert len(steps) == sum(bool(one.then) for one in AGENTS)
+    assert all(one.then.startswith(one.title) for one in AGENTS if one.then)
+
+
 def test_a_dry_run_shows_the_difference_and_writes_nothing(project: Project, instinct: Instinct) -> None:
     project.commit("memory")
     done = instinct("install", "cursor", "windsurf", "--dry-run")

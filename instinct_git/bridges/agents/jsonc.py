@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from instinct_git.bridges.agents.edited import Edited, NotEditable, as_json, line_end
@@ -17,19 +17,40 @@ _SPACE = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
 _SAME_LINE_COMMENT = re.compile(r"[ \t]*(?://[^\r\n]*|/\*[^\r\n]*?\*/)")
 _STRING = re.compile(r'"[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*)*"')
 _SCALAR = re.compile(r"(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)(?![\w.])")
+_CLOSERS = {"{": "}", "[": "]"}
+
+
+def _no_number(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_number)
 APPEND = None
 """A step of a path: a new item of a list."""
 Step = str | None
 
 
-@dataclass(slots=True)
 class Node:
-    """A value and where it stands; `members` of an object or a list."""
+    """A value and where it stands in the text; `plain` is what it says."""
 
-    start: int
-    end: int = 0
-    members: list[Member] = field(default_factory=list)
-    plain: Any = None
+    __slots__ = ("_members", "_text", "end", "plain", "start")
+
+    def __init__(self, text: str, start: int, end: int, value: Any, members: list[Member] | None = None) -> None:
+        self._text, self.start, self.end, self.plain, self._members = text, start, end, value, members
+
+    @property
+    def strict(self) -> bool:
+        """True for a value without a comment or a trailing comma, as far as it has not been looked into."""
+        return self._members is None
+
+    @property
+    def members(self) -> list[Member]:
+        """The members of an object, the items of a list. A file may hold megabytes of which one object is ours: members
+        are told apart when somebody asks."""
+        if self._members is None:
+            opener = self._text[self.start]
+            self._members = _Reader(self._text).members(self.start, _CLOSERS[opener])[0] if opener in _CLOSERS else []
+        return self._members
 
     def member(self, key: Step) -> Member | None:
         """Return an object's member; of two with one name the last, which is the one that counts."""
@@ -83,6 +104,8 @@ def has_trailing_comma(text: str) -> bool:
     """True when an object or a list ends with a comma."""
 
     def below(node: Node) -> bool:
+        if node.strict:
+            return False
         last = node.members[-1:]
         return any(one.comma is not None for one in last) or any(below(one.node) for one in node.members)
 
@@ -103,32 +126,39 @@ class _Reader:
 
     def value(self, at: int) -> Node:
         opener = self.text[at : at + 1]
-        if opener == "{":
-            return self._container(at, "}")
-        if opener == "[":
-            return self._container(at, "]")
-        found = (_STRING if opener == '"' else _SCALAR).match(self.text, at)
-        if found is None:
+        if opener in _CLOSERS:
+            try:
+                found, end = _DECODER.raw_decode(self.text, at)
+            except ValueError:  # a comment, a trailing comma, or no JSON: a closer look tells which
+                return self._container(at, _CLOSERS[opener])
+            return Node(self.text, at, end, found)
+        match = (_STRING if opener == '"' else _SCALAR).match(self.text, at)
+        if match is None:
             raise self.wrong(at)
-        return Node(at, found.end(), [], json.loads(found[0]))
+        try:
+            return Node(self.text, at, match.end(), json.loads(match[0]))
+        except ValueError:  # a number of thousands of digits
+            raise self.wrong(at) from None
 
     def _container(self, start: int, closer: str) -> Node:
-        node, at = Node(start), self.space(start + 1)
+        values, end = self.members(start, closer)
+        plain = {one.key: one.node.plain for one in values} if closer == "}" else [one.node.plain for one in values]
+        return Node(self.text, start, end, plain, values)
+
+    def members(self, start: int, closer: str) -> tuple[list[Member], int]:
+        """Return the members of the object or list that begins at `start`, and where it ends."""
+        found: list[Member] = []
+        at = self.space(start + 1)
         while self.text[at : at + 1] != closer:
-            if node.members and node.members[-1].comma is None:
+            if found and found[-1].comma is None:
                 raise self.wrong(at)
             member = self._member(at, named=closer == "}")
-            node.members.append(member)
+            found.append(member)
             at = self.space(member.node.end)
             if self.text[at : at + 1] == ",":
                 member.comma = at
                 at = self.space(at + 1)
-        node.end = at + 1
-        values = node.members
-        node.plain = (
-            {one.key: one.node.plain for one in values} if closer == "}" else [one.node.plain for one in values]
-        )
-        return node
+        return found, at + 1
 
     def _member(self, at: int, *, named: bool) -> Member:
         if not named:

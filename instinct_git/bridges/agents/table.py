@@ -1,7 +1,8 @@
 """The agents: which files of each, in which form, hold which of our pieces. `docs/agents.md` says the same in words.
 
 Hooks are registered only where they do something: where the agent takes what a session-start hook prints, and where
-its sessions can be learned from. Their commands never change: Codex trusts a hook by the hash of its definition.
+its sessions can be learned from. Their definitions never change (a test pins them): Codex trusts a hook by the hash of
+its own. One may be added, which leaves the trust in the others as it is.
 """
 
 from __future__ import annotations
@@ -136,20 +137,28 @@ def _skeleton(value: Mapping[str, Any]) -> str:
 
 _CLAUDE_SERVER = _server("mcpServers", value={"type": "stdio", "command": NAME, "args": ["serve"], "env": {}})
 _MCP_JSON = Target(PROJECT, (".mcp.json",), (_CLAUDE_SERVER,), takes=JSON)  # Copilot reads it too
-_CLAUDE_HOOKS = _groups("claude-code", "SessionStart", ("Stop", "SessionEnd"), 10)
+_CLAUDE_HOOKS = _groups("claude-code", "SessionStart", ("UserPromptSubmit", "SubagentStop", "Stop", "SessionEnd"), 10)
 _CODEX = TomlServer("mcp_servers", NAME, {"command": NAME, "args": ["serve"]})
-_CODEX_HOOKS = _groups("codex", "SessionStart", ("Stop", "SessionEnd"), 10, ending=3)  # more is cut, with a warning
+_CODEX_HOOKS = _groups(
+    "codex", "SessionStart", ("UserPromptSubmit", "Stop", "SessionEnd"), 10, ending=3
+)  # more is cut, with a warning
 _GEMINI: tuple[Piece, ...] = (
     _server("mcpServers"),
-    *_groups("gemini", "SessionStart", ("AfterAgent", "SessionEnd"), 10_000, named=True),
+    *_groups("gemini", "SessionStart", ("BeforeAgent", "AfterAgent", "SessionEnd"), 10_000, named=True),
 )  # milliseconds
 _COPILOT_HOOKS = (
     _copilot("sessionStart", _start("copilot")),
-    *(_copilot(event, f"instinct-hook copilot {event}") for event in ("agentStop", "sessionEnd")),
+    *(
+        _copilot(event, f"instinct-hook copilot {event}")
+        for event in ("userPromptSubmitted", "agentStop", "sessionEnd")
+    ),
 )
 _COPILOT_SERVER = _server("mcpServers", value={"type": "local", "command": NAME, "args": ["serve"], "tools": ["*"]})
 _HERE = ["serve", "--root", "${workspaceFolder}"]
-_CURSOR_HOOK = JsonHook("sessionStart", {"command": _start("cursor")})
+_CURSOR_HOOKS = (
+    JsonHook("sessionStart", {"command": _start("cursor")}),
+    *(JsonHook(event, {"command": f"instinct-hook cursor {event}"}) for event in ("beforeSubmitPrompt", "sessionEnd")),
+)
 _OPENCODE = _server("mcp", value={"type": "local", "command": [NAME, "serve"], "enabled": True})
 _OPENCODE_FILES = ("opencode.json", "opencode.jsonc")
 _OPENCODE_NEW = _skeleton({"$schema": "https://opencode.ai/config.json"})
@@ -192,13 +201,13 @@ AGENTS = (
         "cursor", "Cursor", ("cursor", "cursor-agent"), ((HOME, ".cursor"), (PROJECT, ".cursor")),
         (
             Target(PROJECT, (".cursor/mcp.json",), (_server("mcpServers", value={"command": NAME, "args": _HERE}),)),
-            Target(PROJECT, (".cursor/hooks.json",), (_CURSOR_HOOK,), _VERSION_1),
+            Target(PROJECT, (".cursor/hooks.json",), _CURSOR_HOOKS, _VERSION_1),
             Target(PROJECT, (".cursor/rules/instinct.mdc",), (_BLOCK,),
                    "---\ndescription: Project memory\nalwaysApply: true\n---\n"),
         ),
         (
             Target(HOME, (".cursor/mcp.json",), (_server("mcpServers", value={"command": NAME, "args": _HERE}),)),
-            Target(HOME, (".cursor/hooks.json",), (_CURSOR_HOOK,), _VERSION_1),
+            Target(HOME, (".cursor/hooks.json",), _CURSOR_HOOKS, _VERSION_1),
         ),
         then="Cursor may have to be told to enable the MCP server (Settings, MCP)",
     ),
