@@ -67,6 +67,7 @@ def test_any_text_gives_terms_that_a_database_can_hold(text: str) -> None:
 
 def test_nearly_the_same_word_is_told_from_another() -> None:
     assert slip("blakc", "black") > 0.6 and slip("tet", "test") > 0.6
+    assert slip("there", "here") == 0 and slip("noth", "note") == 0 and slip("", "a") == 0
     assert slip("black", "white") == 0 and slip("test", "attestation") == 0
     assert likeness(triples("missing-import"), triples("missing-imprt")) > 0.5 > likeness(triples("a"), triples("b"))
 
