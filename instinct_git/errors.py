@@ -26,6 +26,10 @@ class UnknownPattern(InstinctError):
     """No pattern has this key; the hint names the nearest keys."""
 
 
+class UnknownSkill(InstinctError):
+    """No approved skill has this name; the hint names those that are there."""
+
+
 class SecretFound(InstinctError):
     """A text holds something that looks like a secret. The message names the rule, never the value."""
 

@@ -7,7 +7,7 @@ through `now`. Imports happen inside the verbs, so that observing pays for nothi
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -20,24 +20,34 @@ from instinct_git.storage import files
 if TYPE_CHECKING:
     from instinct_git.core.breakers import Trip
     from instinct_git.core.candidates import Candidate
+    from instinct_git.core.effect import Effect, Trends
     from instinct_git.core.pattern import Finding
     from instinct_git.core.report import Explanation, Stats
     from instinct_git.core.session import Summary
     from instinct_git.core.weekly import Weekly
     from instinct_git.operations.answering import Rejected
     from instinct_git.operations.batches import BatchResult
+    from instinct_git.operations.comparing import Compared
     from instinct_git.operations.diagnosing import Diagnosis
     from instinct_git.operations.ending import Ended
     from instinct_git.operations.joining import Joined, Retracted
     from instinct_git.operations.learning import LearnResult
+    from instinct_git.operations.moving import Move
     from instinct_git.operations.observing import Draft, Observed
     from instinct_git.operations.pooling import Answered, Entered
     from instinct_git.operations.proposing import Proposal
-    from instinct_git.operations.reading import Pattern, Suggestions
+    from instinct_git.operations.proving import Proofs
+    from instinct_git.operations.reading import Pattern
     from instinct_git.operations.resolving import Resolved
     from instinct_git.operations.reviewing import Review
     from instinct_git.operations.scanning import ScanResult
+    from instinct_git.operations.searching import Hit
     from instinct_git.operations.setup import SetUp
+    from instinct_git.operations.sharing import Sharing
+    from instinct_git.operations.skills import Skill
+    from instinct_git.operations.suggesting import Suggestions
+    from instinct_git.operations.syncing import Synced
+    from instinct_git.operations.universal import Universal
     from instinct_git.storage.config import Config
     from instinct_git.storage.git import Commit
     from instinct_git.storage.notices import Notice
@@ -66,6 +76,7 @@ class Memory:
         self._now = now or _utc_now
         place = files.at(base / files.GLOBAL, files.GLOBAL, base) if scope else files.locate(self._folder, base)
         self._space = Workspace(place, self._now)
+        self._named = scope is not None
 
     def __enter__(self) -> Self:
         return self
@@ -94,12 +105,32 @@ class Memory:
         return self._space.place.fell_back
 
     def _layers(self) -> List[Workspace]:
-        """This memory, then the user's global one."""
+        """This memory, then the shared ones by name, then the user's global one: what is nearer speaks first."""
         place = self._space.place
         layers = [self._space]
+        if (place.home / files.SHARED).is_dir():
+            from instinct_git.storage import shared
+
+            layers += [Workspace(one, self._now) for one in shared.layers(place.home) if one.root != place.root]
         if place.scope != files.GLOBAL and files.is_memory(place.home / files.GLOBAL):
             layers.append(Workspace(files.at(place.home / files.GLOBAL, files.GLOBAL, place.home), self._now))
         return layers
+
+    def _to(self, to: str) -> Workspace:
+        """Return the memory that evidence goes to: this one, `global`, or the shared one of a name."""
+        if not to:
+            return self._space
+        from instinct_git.operations.sharing import target
+
+        return target(self._space, to)
+
+    def _context(self, space: Workspace, given: str | None) -> str | None:
+        """Return the context of evidence: what leaves its project for another memory names the project by its id."""
+        if space.place.scope not in (files.GLOBAL, files.SHARED):
+            return given
+        from instinct_git.operations.sharing import context
+
+        return context(space, self._folder, given)
 
     # -- set up ------------------------------------------------------------------------------------------------------
 
@@ -107,6 +138,8 @@ class Memory:
         """Write `.instinct/` for the project around `path`; with `private`, into $INSTINCT_HOME instead."""
         from instinct_git.operations import setup
 
+        if self._named:
+            raise InstinctError("your global memory needs no init", "the first observation makes it")
         done = setup.init(self._space, self._folder, private=private, dry_run=dry_run)
         if not dry_run:
             self._space = Workspace(files.locate(self._folder, self._space.place.home), self._now)
@@ -126,25 +159,41 @@ class Memory:
     def doctor(self) -> List[Diagnosis]:
         """Look at everything that can keep evidence from being counted or a batch from being committed."""
         from instinct_git.operations.diagnosing import diagnose
+        from instinct_git.operations.sharing import rows
 
-        return diagnose(self._space)
+        return [*diagnose(self._space), *rows(self._space, self._folder)]
+
+    def proofs(self) -> Proofs:
+        """Run what the wired agents would run, bounded and without a trace, and return what each next session is told."""
+        from instinct_git.operations.installing import surroundings
+        from instinct_git.operations.proving import prove
+
+        try:
+            keys = [one.pattern for one in self.suggest()]
+        except InstinctError:  # `doctor` says why
+            keys = []
+        return prove(self._folder, surroundings(self._folder), keys)
 
     # -- teach -------------------------------------------------------------------------------------------------------
 
     def observe(self, key: str, category: str | None = None, source: str = "", session: str | None = None,
                 context: str | None = None, note: str | None = None, *, title: str | None = None,
-                description: str | None = None, metadata: Mapping[str, Any] | None = None) -> Observed:  # fmt: skip
-        """Count one observation: a known key gains 1, a new one starts at 1. Durable when it returns."""
-        from instinct_git.operations.observing import Draft, observe
+                description: str | None = None, metadata: Mapping[str, Any] | None = None,
+                to: str = "") -> Observed:  # fmt: skip
+        """Count one observation: a known key gains 1, a new one starts at 1. Durable when it returns. `to` is global or
+        the name of a shared memory."""
+        from instinct_git.operations.observing import Draft
 
         draft = Draft(key, category, source, session, context, note, title, description, metadata)
-        return observe(self._space, [draft])[0]
+        return self.observe_many([draft], to=to)[0]
 
-    def observe_many(self, drafts: Sequence[Draft]) -> List[Observed]:
-        """Count many observations in one write; all, or none when one is wrong."""
+    def observe_many(self, drafts: Sequence[Draft], *, to: str = "") -> List[Observed]:
+        """Count many observations in one write; all, or none when one is wrong. `to` as in `observe`."""
         from instinct_git.operations.observing import observe
 
-        return observe(self._space, drafts)
+        space = self._to(to)
+        self._noted()
+        return observe(space, [draft._replace(context=self._context(space, draft.context)) for draft in drafts])
 
     def learn(self, paths: Iterable[str | os.PathLike[str]] = (), *, agent: str = "auto", since: str = "",
               all: bool = False, dry_run: bool = False,
@@ -160,6 +209,23 @@ class Memory:
             return learn_named(self._space, named, choice, dry_run=dry_run, progress=progress)
         return learn_here(self._space, self._folder, choice, dry_run=dry_run, progress=progress)
 
+    def watch(self, paths: Iterable[str | os.PathLike[str]] = (), *, agent: str = "auto", since: str = "",
+              all: bool = False, interval: float = 10.0, wait: Callable[[float], object]) -> Iterator[LearnResult]:  # fmt: skip
+        """Learn as `learn` does, then look every `interval` seconds for what is new and learn that; yields the result of
+        every round that learned something. `wait` waits so many seconds (`time.sleep`) and ends it by returning False."""
+        from instinct_git.operations.gathering import Choice
+        from instinct_git.operations.watching import watch
+
+        named = [Path(path) for path in paths]
+        return watch(self._space, self._folder, named, Choice(agent, since, all), wait=wait, interval=interval)
+
+    def learn_observed(self, *, agent: str = "auto", since: str = "", dry_run: bool = False) -> LearnResult:
+        """Learn from the order of what was observed in each session, for agents whose transcripts cannot be read."""
+        from instinct_git.operations.gathering import Choice
+        from instinct_git.operations.recollecting import learn_observed
+
+        return learn_observed(self._space, Choice(agent, since), dry_run=dry_run)
+
     def scan(self, paths: Iterable[str | os.PathLike[str]], *, dry_run: bool = False,
              progress: Callable[[int, int], None] | None = None) -> ScanResult:  # fmt: skip
         """Find reusable statements and procedures in summaries of a task that several agents shared (Markdown)."""
@@ -168,18 +234,22 @@ class Memory:
         return scan(self._space, [Path(path) for path in paths], dry_run=dry_run, progress=progress)
 
     def adjust(self, key: str, by: int, *, why: str | None = None, source: str = "") -> Observed:
-        """Add `by` to a pattern's confidence as evidence of its own: exact in every merge, unlike an edit by hand."""
+        """Add `by` to a pattern's confidence as evidence of its own: exact in every merge, unlike an edit by hand. For a key
+        that an alias joined to another one it is about that other one."""
         from instinct_git.operations.observing import Draft, observe
 
         if not -1000 <= by <= 1000 or by == 0:
             raise InstinctError(f"cannot adjust by {by}", "give a whole number from -1000 to 1000, not 0")
-        known = {one.pattern for one in self.list(scope=self.scope)}
         from instinct_git.core.keys import normalise_key
         from instinct_git.errors import UnknownPattern
+        from instinct_git.operations.reading import all_patterns
         from instinct_git.operations.workspace import near
 
-        if normalise_key(key) not in known:
-            raise UnknownPattern(f"there is no pattern {key!r}", near(key, known))
+        book, _ = self._space.read()
+        known = {one.pattern for one in all_patterns(self._space, book)}
+        asked, key = key, book.stands_for.get(normalise_key(key), normalise_key(key))
+        if key not in known:
+            raise UnknownPattern(f"there is no pattern {asked!r}", near(key, known))
         return observe(self._space, [Draft(key, source=source, note=why, kind="adjusted", extra={"n": by})])[0]
 
     def remember(self, text: str, **options: Any) -> Candidate:
@@ -194,11 +264,12 @@ class Memory:
 
         return enter(self._space, key, **options)
 
-    def feedback(self, key: str, answer: str, **options: Any) -> Answered:
-        """Count how a reuse went (succeeded, failed) or what a person said (confirmed, denied)."""
+    def feedback(self, key: str, answer: str, *, to: str = "", **options: Any) -> Answered:
+        """Count how a reuse went (succeeded, failed) or what a person said (confirmed, denied); `to` as in `observe`."""
         from instinct_git.operations.pooling import feedback
 
-        return feedback(self._space, key, answer, **options)
+        space = self._to(to)
+        return feedback(space, key, answer, **{**options, "context": self._context(space, options.get("context"))})
 
     def alias(self, old: str, new: str, **options: Any) -> Joined:
         """Let evidence about `old` count for `new` (options: why, source)."""
@@ -250,7 +321,37 @@ class Memory:
 
         return self._batch(run, "compact", dry_run=dry_run, here=here)
 
+    def gc(self, *, dry_run: bool = False, here: bool = False) -> BatchResult:
+        """Consolidate, and remove the files of joined keys and of the weakest raw patterns over the caps, in one commit.
+        The evidence stays; `restore` or new evidence brings a pattern back."""
+        from instinct_git.operations.batches import run
+
+        return self._batch(run, "gc", dry_run=dry_run, here=here)
+
+    def universal(self) -> List[Universal]:
+        """Return the rules that two or more projects of this home have and no global or shared memory."""
+        from instinct_git.operations.universal import candidates
+
+        return candidates(self._space)
+
+    def stats_by(self, what: str) -> dict[str, int]:
+        """Return how many pieces of evidence each source, author, project or context has given, most first."""
+        from instinct_git.operations.counting import by
+
+        return by(self._space, what)
+
+    def _noted(self) -> None:
+        """Let the clone remember under which id its private memory was found."""
+        if self._space.place.scope == files.PRIVATE:
+            from instinct_git.operations.moving import note_former
+
+            note_former(self._space, self._folder)
+
     def _batch(self, run: Callable[..., BatchResult], verb: str, **options: Any) -> BatchResult:
+        from instinct_git.operations.universal import note_project
+
+        self._noted()
+        note_project(self._space.place)
         done = run(self._space, verb, **options)
         if self._space.place.top is None:
             self._space = self._space.reopened()  # the first batch makes the user's own memories repositories
@@ -278,21 +379,40 @@ class Memory:
 
         return show(self._layers(), key)[1]
 
-    def search(self, query: str, limit: int = 20) -> List[Pattern]:
-        """Return the patterns that match a query (words, a part of a key, Chinese too), best first."""
-        from instinct_git.operations.reading import search
+    def search(self, query: str, limit: int = 20, *, kind: str | None = None, category: str | None = None,
+               level: str | None = None, scope: str | None = None, semantic: bool | str | None = None,
+               progress: Callable[[int, int], None] | None = None) -> List[Hit]:  # fmt: skip
+        """Return what answers a query, best first: patterns, candidates, skills, procedures, sections of MEMORY.md.
 
-        return search(self._layers(), query, limit)
+        `kind`, `category`, `level` and `scope` narrow it; `semantic` compares meanings too (True, or a model's name).
+        """
+        from instinct_git.operations.searching import Filters, search
 
-    def suggest(self, limit: int | None = None, *, budget: int | None = None) -> List[Pattern]:
-        """Return what an agent is told: mature patterns and rules within the token budget, strongest first."""
-        return [*self.suggestions(limit, budget=budget).patterns]
+        return search(self._layers(), query, limit, filters=Filters(kind, category, level, scope), semantic=semantic,
+                      progress=progress)  # fmt: skip
 
-    def suggestions(self, limit: int | None = None, *, budget: int | None = None) -> Suggestions:
-        """Return the suggestions with what the budget left out."""
-        from instinct_git.operations.reading import suggest
+    def similar(self, key: str, limit: int = 10, *, kind: str | None = None, scope: str | None = None,
+                semantic: bool | str | None = None, progress: Callable[[int, int], None] | None = None) -> List[Hit]:  # fmt: skip
+        """Return what is like a pattern, or a document named as `search` names it, most alike first."""
+        from instinct_git.operations.searching import Filters, similar
 
-        return suggest(self._layers(), limit=limit, budget=budget)
+        return similar(
+            self._layers(), key, limit, filters=Filters(kind, scope=scope), semantic=semantic, progress=progress
+        )
+
+    def suggest(self, limit: int | None = None, *, budget: int | None = None, for_text: str = "",
+                paths: Sequence[str] = ()) -> List[Pattern]:  # fmt: skip
+        """Return what an agent is told: mature patterns and rules within the token budget, strongest first; with the
+        words of a task or the files in play, what concerns them first."""
+        return [*self.suggestions(limit, budget=budget, for_text=for_text, paths=paths).patterns]
+
+    def suggestions(self, limit: int | None = None, *, budget: int | None = None, for_text: str = "",
+                    paths: Sequence[str] = ()) -> Suggestions:  # fmt: skip
+        """Return the suggestions with what was left out, each with its reason."""
+        from instinct_git.operations.suggesting import Task, suggest
+
+        task = Task(for_text, tuple(paths))
+        return suggest(self._layers(), self._folder, limit=limit, budget=budget, task=task)
 
     def explain(self, key: str) -> Explanation:
         """Return every piece of evidence of a pattern with the running confidence."""
@@ -306,22 +426,57 @@ class Memory:
 
         return history(knowing(self._layers(), key), key, limit)
 
+    def duplicates(self) -> Compared:
+        """Return near-duplicates with what joins them, families of sequences, and contradictions."""
+        from instinct_git.operations.comparing import compare
+
+        return compare(self._space)
+
+    def alike(self, key: str) -> List[str]:
+        """Return the other patterns that say the same as one."""
+        from instinct_git.operations.comparing import alike
+
+        return next(iter(alike(self._space, [key]).values()), [])
+
+    def effect(self) -> List[Effect]:
+        """Return what suggesting did in this clone: how often each pattern was shown, followed, and how it went."""
+        from instinct_git.operations.judging import effect
+
+        return effect(self._space)
+
+    def note_shown(self, keys: Iterable[str], session: str = "", agent: str = "") -> None:
+        """Count in this clone that an agent's session was told some keys (private, never committed, never raises for a
+        file that cannot be written). With the agent it is the session of a transcript, else one that a tool names."""
+        from instinct_git.core.entry import session_code
+        from instinct_git.storage import inbox, shown
+
+        place = self._space.place
+        named = session_code(agent, session) if agent else inbox.session_code(place, session)
+        shown.note(place, keys, named if session else "", self._now().date().isoformat())
+
+    def trending(self) -> Trends:
+        """Return what is used more, and what less, than in the four weeks before."""
+        from instinct_git.core.effect import trending
+
+        book, _ = self._space.read()
+        return trending(book.groups, self._now().date())
+
     def stats(self) -> Stats:
         """Return the memory in numbers."""
         from instinct_git.operations.reading import stats
 
         return stats(self._space)  # type: ignore[no-any-return]
 
-    def check(self, history: bool = False, base: str | None = None, *,
+    def check(self, history: bool = False, base: str | None = None, *, stale: bool = False,
               progress: Callable[[int, int], None] | None = None) -> List[Finding]:  # fmt: skip
         """Verify the working tree; a finding of severity `error` means that something is wrong.
 
         `history` also walks every commit of HEAD's first-parent line, `base` compares with what a branch started from
-        (a pull request); `progress` is told how many commits of how many are done.
+        (a pull request), `stale` holds what patterns and skills cite against the project's files; `progress` is told how many commits of how many are done.
         """
         from instinct_git.operations.verifying import check
 
-        return check(self._space, history=history, base=base, progress=progress)
+        return check(self._space, history=history, base=base, progress=progress, stale=self._folder if stale else None)
 
     def resolve(self, *, dry_run: bool = False) -> Resolved:
         """Settle conflicts below `.instinct` after a merge, rebase, cherry-pick or revert; stages, never commits."""
@@ -340,6 +495,18 @@ class Memory:
         from instinct_git.operations.reading import export_rules
 
         return export_rules(self._layers())
+
+    def skills(self) -> List[Skill]:
+        """Return the approved skills of this repository (`skills/`), by name."""
+        from instinct_git.operations.skills import listed
+
+        return listed(self._space)
+
+    def skill(self, name: str) -> str:
+        """Return the SKILL.md of an approved skill."""
+        from instinct_git.operations.skills import text
+
+        return text(self._space, name)
 
     def candidates(self, *, ready: bool = False, archived: bool = False, kind: str | None = None) -> List[Candidate]:
         """Return what may become durable knowledge, highest score first."""
@@ -420,10 +587,11 @@ class Memory:
     # -- promote -----------------------------------------------------------------------------------------------------
 
     def propose(self, keys: str | Sequence[str], *, kind: str = "", name: str = "", to: str = "", push: bool = False,
-                pr: bool = False, remote: str = "", dry_run: bool = False,
+                pr: bool = False, remote: str = "", dry_run: bool = False, over: Sequence[str] = (),
                 ask: Callable[[Proposal, str], str] | None = None) -> Proposal:  # fmt: skip
         """Propose one pattern, or several together, as skill, procedure, rule or memory on a branch; a person decides.
 
+        What contradicts something is refused until a person settles it or names the other in `over`.
         `ask` is for a terminal alone: it is told the plan and the branch's name, where the memory lets a person approve on
         the spot, and returns the words that they typed.
         """
@@ -431,7 +599,7 @@ class Memory:
 
         asked = [keys] if isinstance(keys, str) else list(keys)
         return propose(self._space, asked, kind=kind, name=name, to=to, push=push, pr=pr, remote=remote,
-                       dry_run=dry_run, ask=ask)  # fmt: skip
+                       dry_run=dry_run, over=over, ask=ask)  # fmt: skip
 
     def review(self, *, fetch: bool = False) -> Review:
         """Say what became of every proposal, and book the answers as evidence, each once; `fetch` asks remotes first."""
@@ -444,6 +612,40 @@ class Memory:
         from instinct_git.operations.answering import reject
 
         return reject(self._space, key, reason, source=source)
+
+    # -- share -------------------------------------------------------------------------------------------------------
+
+    def share_add(self, name: str, url: str, **options: Any) -> Sharing:
+        """Share a team's memory (or give `global` a remote); options: readonly, branch, require, depth, partial."""
+        from instinct_git.operations.sharing import add
+
+        return add(self._space, name, url, **options)
+
+    def shares(self) -> List[Sharing]:
+        """Return every shared memory of this home, with how old its copy is."""
+        from instinct_git.operations.sharing import listed
+
+        return listed(self._space)
+
+    def share_remove(self, name: str, *, discard: bool = False) -> Sharing:
+        """Forget a shared memory; refused while evidence waits in it, unless `discard`."""
+        from instinct_git.operations.sharing import remove
+
+        return remove(self._space, name, discard=discard)
+
+    def move(self, to: str, *, go: bool = True) -> Move:
+        """Move this project's memory to `repo` or `private`; a private one to the project's present id. `go` false: show."""
+        from instinct_git.operations.moving import move
+
+        done = move(self._space, self._folder, to, go=go)
+        self._space = Workspace(files.locate(self._folder, self._space.place.home), self._now)
+        return done
+
+    def sync(self, name: str = "", *, accept: bool = False) -> List[Synced]:
+        """Record, fetch, replay, push and fold one shared memory, or all; `accept` takes a changed remote."""
+        from instinct_git.operations.syncing import sync
+
+        return sync(self._space, name, accept=accept)
 
 
 InstinctStore = Memory

@@ -13,6 +13,15 @@ from instinct_git.bridges import ci
 from tests.builders import Project
 
 REAL_HOME = Path.home()
+IN_MEMORY, ROOM = "/dev/shm", 4 << 30
+
+
+def pytest_configure() -> None:
+    """Put temporary folders into memory where there is room: git and we flush every file, which a disk feels."""
+    if "PYTEST_DEBUG_TEMPROOT" not in os.environ and os.access(IN_MEMORY, os.W_OK):
+        room = os.statvfs(IN_MEMORY)
+        if room.f_bavail * room.f_frsize > ROOM:
+            os.environ["PYTEST_DEBUG_TEMPROOT"] = IN_MEMORY
 
 
 @pytest.fixture(autouse=True)

@@ -134,6 +134,20 @@ def sums(everything: Iterable[dict[str, Any]], delta: dict[str, int] | None = No
     return {key: _walk(members, delta, cap) for key, members in by_key.items()}
 
 
+def alone(everything: Iterable[dict[str, Any]]) -> set[str]:
+    """The keys behind which one session stands and nothing else: no second one, no person, nothing without a session."""
+    heap = list(everything)
+    stands, heard, free = stands_for(heap), dict[str, set[tuple[str, str]]](), set[str]()
+    for record in _alive(heap):
+        key, session = stands(record["p"]), record.get("s", "")
+        if record["k"] in ("remembered", "confirmed", "adjusted"):
+            free.add(key)
+        elif record["k"] in ("observed", "succeeded"):
+            heard.setdefault(key, set()).add((record.get("by", ""), session))
+            free |= set() if session else {key}
+    return {key for key, sessions in heard.items() if len(sessions) == 1 and key not in free}
+
+
 def _walk(members: list[dict[str, Any]], delta: dict[str, int], cap: int) -> Sum:
     total, days, sources, heard = 0, [], set(), list[tuple[str, str]]()
     for record in members:

@@ -12,7 +12,8 @@ import pytest
 from instinct_git.bridges import readers
 from instinct_git.bridges.readers.draft import UNIQUE_ID
 from instinct_git.bridges.transcripts import read_transcripts
-from instinct_git.core.mining import Learned, mine
+from instinct_git.core.mining import mine
+from instinct_git.core.threads import Learned
 from instinct_git.errors import InstinctError
 
 FOLDER = os.environ.get("INSTINCT_REALDATA", "")

@@ -439,3 +439,12 @@ def redact(text: str) -> str:
             at = secret.end
         text = "".join(pieces) + text[at:]
     return "[redacted]" if find_secrets(text) else text
+
+
+def rule_of(text: str) -> str:
+    """Return the rule of the first secret in a text, or of the first that `redact` took out of it; "" for neither."""
+    found = find_secrets(text)
+    if found:
+        return found[0].rule
+    gone = _regex(r"\[redacted(?:: ([a-z0-9-]{1,60}))?\]").search(text)
+    return (gone[1] or "redacted") if gone else ""

@@ -1,22 +1,33 @@
-"""Names what a tool call does (`test`, `edit`, `commit` ...) and tells whether it failed. Pure.
+"""Names what a tool call does: `test`, `edit`, `commit` ... Pure.
 
 Patterns are written in these names, so a name never quotes a path, an argument or anybody's words: it comes from the
-table below, or is the bare name of a program (with its verb, where the verb is an ordinary one).
+table below, from a person's own table (``actions:`` in the config), or is the bare name of a program (with its verb, where
+the verb is an ordinary one) or a tool's name as `core.naming` tells it.
 """
 
 from __future__ import annotations
 
 import re
-import shlex
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from itertools import pairwise
+from types import MappingProxyType
 
-
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(text.split())
-
+from instinct_git.core.naming import tool_name
+from instinct_git.core.shell import (
+    HEREDOC,
+    INNER,
+    SHELL,
+    Command,
+    bare,
+    program_of,
+    read_table,
+    shell_commands,
+    shell_line,
+    split_words,
+    without_options,
+)
+from instinct_git.core.transcript import ToolCall, Transcript
 
 # An action, then the tools (as the agents spell them) and commands (one to three words) that do it.
 # The longest command that matches wins: "npm run" before "npm".
@@ -54,7 +65,7 @@ edit         Edit, MultiEdit, NotebookEdit, edit_file, edit, multiedit, replace,
 write        Write, write, write_file, create_file, create, str_replace_editor create, file_editor create,
              str_replace_based_edit_tool create, touch, tee, write_to_file, set-content, out-file, new-item
 read         Read, read, NotebookRead, read_file, read_many_files, view, view_image, open, open_file, goto, goto_line, scroll_up,
-             scroll_down, filemap, str_replace_editor view, file_editor view, str_replace_based_edit_tool view,
+             scroll_down, set_cursors, filemap, str_replace_editor view, file_editor view, str_replace_based_edit_tool view,
              show_file, cat, bat, head, tail, less, more, sed, awk, jq, yq, nl, get-content, gc
 search       Grep, Glob, LS, grep_search, file_search, grep, egrep, fgrep, rg, ag, ack, fd, find, git grep, glob,
              search_file_content, ToolSearch, list_directory, list_dir, list, search_dir, search_file, find_file,
@@ -98,26 +109,24 @@ bd-close     bd close, bd update --status=closed
 """
 
 
-def _read_table(text: str) -> Iterator[tuple[str, str]]:
-    action = ""
-    for line in text.strip().splitlines():
-        action = line.split(" ", 1)[0] or action
-        yield from ((name.strip(), action) for name in line[13:].split(",") if name.strip())
-
-
-ACTIONS: Mapping[str, str] = dict(_read_table(_TABLE))
+ACTIONS: Mapping[str, str] = dict(read_table(_TABLE))
 """Tool name, or command of one to three words, -> action. Callers add their own through ``extra``."""
 
 LOOKS = frozenset({"read", "search", "look", "todo", "wait", "stop", "plan", "ask", "skill", "stage", "finish"})
 """Actions that may lie between the steps of a sequence: they look, wait or prepare, and change nothing on their own."""
 
-CHANGES = frozenset({"edit", "write", "run", "mkdir", "rm", "mv", "cp", "chmod", "ln", "rmdir"})
-"""Actions that change files or run something nameless; a sequence of these alone says nothing."""
+CHANGES = frozenset(split_words("edit write run mkdir rm mv cp chmod ln rmdir"))
+"""Actions that change files or do something nameless; a sequence of these alone says nothing."""
+
+NAMELESS = frozenset({"tool", "mcp-tool"})
+"""Tools of which nothing may be told; a sequence or combo with one says nothing."""
 
 CHECKS = frozenset({"test", "lint", "typecheck", "compile", "build", "format"})
 """Actions whose failure is a finding about the work, not a call that did not happen."""
 EXTERNAL = frozenset(
-    _words("push pull-request deploy publish release upload submit send request fetch webfetch websearch ssh scp rsync")
+    split_words(
+        "push pull-request deploy publish release upload submit send request fetch webfetch websearch ssh scp rsync"
+    )
 )
 """Actions and verbs that leave the working tree; a tool of another MCP server does too (see `candidates.external`)."""
 
@@ -127,24 +136,12 @@ _OWN = re.compile(
 """The memory's own tools, however an agent spells an MCP tool: asking and teaching it is no work that it learns from."""
 
 # What a compound command is about: the first of these that it holds, else its last command that does something.
-_TELLING = _words(
+_TELLING = split_words(
     "commit push pull-request test typecheck lint build compile format install bd-claim bd-close bd-show merge rebase"
     " pull branch serve"
 )
-_LAST = _words("fetch run edit write mkdir rm mv cp chmod stage read search wait stop look")
-_WRAPPERS = dict(
-    _read_table("""
-wrapper      sudo, time, env, nohup, command, exec, builtin, nice, stdbuf, timeout, gtimeout, doas, npx, bunx, uvx,
-             pipx run, uv run, uv tool run, poetry run, pipenv run, pdm run, hatch run, rye run, bundle exec, npm exec,
-             pnpm exec, pnpm dlx, yarn dlx, yarn exec, bun x, python -m, python3 -m, py -m, conda run, xargs
-keyword      then, do, else, if, elif, while, until, !, {
-""")
-)
-_VALUED = _words(  # options of wrappers and programs that take the next word
-    "--with --extra --python --project --directory --group --from --package --env-file -p -n -u -k -s -C -c --git-dir"
-    " --work-tree --prefix --filter -I -P -w --workspace --cwd --manifest-path -F"
-)
-_RUNNERS = _words("npm pnpm yarn bun make just task rake turbo nx nox invoke gradle gradlew mise composer")
+_LAST = split_words("fetch run edit write mkdir rm mv cp chmod stage read search wait stop look")
+_RUNNERS = split_words("npm pnpm yarn bun make just task rake turbo nx nox invoke gradle gradlew mise composer")
 _SCRIPTS = """
 test         tests, test, spec, e2e, unit, vitest, jest
 lint         lint, eslint, clippy, check
@@ -155,101 +152,26 @@ build        build
 serve        dev, start, serve
 install      install
 """
-_SCRIPT_ACTIONS = dict(_read_table(_SCRIPTS))
-_VERBS = _words("""
+_SCRIPT_ACTIONS = dict(read_table(_SCRIPTS))
+_VERBS = split_words("""
 add apply archive audit backup bisect cancel cherry-pick claim clean clear clone close comment convert copy create
 deploy destroy diff download edit enable disable exec export fetch generate get import info init inspect list load
-login logs merge migrate move mv open publish pull push query ready rebase release reload remove rename render reopen
+login logs merge migrate move mv open plan publish pull push query ready rebase release reload remove rename render reopen
 reset restart restore revert rm rollback run save scale scan search seed send serve set show start stash status stop
 submit sync tag update upgrade upload validate verify view watch
 """)
 _NAME = re.compile(r"[a-z][a-z_-]{1,23}[0-9]{0,2}")
-_HEREDOC = re.compile(
-    r"(?<!<)<<-?[ \t]*(['\"]?)([A-Za-z_]\w*)\1([^\n]*)\n(.*?)(?:^[ \t]*\2[ \t]*$|\Z)", re.DOTALL | re.MULTILINE
-)
-_INNER = re.compile(r"-[a-z]*c|-command|/c", re.IGNORECASE)
-_SHELL = re.compile(r"(?:\A|[/\\])(?:ba|z|da|k|fi|pw)?sh(?:\.exe)?\Z|(?:powershell|\bcmd)(?:\.exe)?\Z", re.IGNORECASE)
-_LONGEST_COMMAND = 20_000  # characters; what comes after does not decide what a command is about
-
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    """One simple command: its words without quotes, whether it reads from a pipe, whether it writes to a file."""
-
-    words: tuple[str, ...]
-    piped: bool = False
-    writes: bool = False
-
-
-@lru_cache(maxsize=512)  # a line is looked at for its action, its program and its message
-def shell_commands(line: str) -> tuple[Command, ...]:
-    """The simple commands of a shell line, in order; heredoc bodies and comments are left out. Never raises."""
-    text = _HEREDOC.sub(lambda found: f"{found[3]}\n", line.replace("\\\n", " "))[:_LONGEST_COMMAND]
-    text = re.sub(r"(?m)^[ \t]*#.*$", "", text)
-    lexer = shlex.shlex(text, posix=True, punctuation_chars="();<>|&\n")
-    lexer.whitespace, lexer.whitespace_split, lexer.commenters = " \t\r", True, ""
-    try:
-        tokens = list(lexer)
-    except ValueError:  # an unclosed quote: read it as plain words
-        tokens = [part for part in re.split(r"(&&|\|\||[;\n|])|[ \t]+", text) if part]
-    return tuple(command for command in _group(tokens) if command.words)
-
-
-def _group(tokens: list[str]) -> Iterator[Command]:
-    words: list[str] = []
-    piped = writes = False
-    redirect = ""
-    for token in tokens:
-        operator = bool(token) and not token.strip("();<>|&\n")
-        if redirect and not operator:  # the file of a redirection, or the 1 of 2>&1
-            writes = writes or (">" in redirect and token != "/dev/null" and not token.isdigit())
-            redirect = ""
-        elif operator and ("<" in token or ">" in token):
-            if words and words[-1].isdigit():
-                words.pop()  # the 2 of 2>&1
-            redirect = token
-        elif operator:
-            yield Command(tuple(words), piped, writes)
-            words, piped, writes, redirect = [], token.strip("\n") in ("|", "|&"), False, ""
-        else:
-            words.append(token)
-    yield Command(tuple(words), piped, writes)
-
-
-def _bare(words: tuple[str, ...]) -> tuple[str, ...]:
-    """The command itself: without variables, wrappers (`sudo`, `uv run`, `timeout 60`) and their options."""
-    while words:
-        if re.match(r"(?:\$env:)?[A-Za-z_]\w*=", words[0]):
-            words = words[1:]
-            continue
-        phrases = {n: " ".join((_program(words), *words[1:n])) for n in (3, 2, 1) if len(words) > n}
-        size = next((n for n, phrase in phrases.items() if phrase in _WRAPPERS), 0)
-        if not size:
-            return words
-        timed = _program(words) in ("timeout", "gtimeout")
-        words = _without_options(words[size:])[1 if timed else 0 :]
-    return words
-
-
-def _program(words: tuple[str, ...]) -> str:
-    return words[0].rsplit("/", 1)[-1].lower().removesuffix(".exe")
-
-
-def _without_options(words: tuple[str, ...]) -> tuple[str, ...]:
-    while words and words[0].startswith("-"):
-        words = words[2:] if words[0] in _VALUED else words[1:]
-    return words
 
 
 def _command_action(command: Command, table: Mapping[str, str]) -> str:
-    original = _bare(command.words)
+    original = bare(command.words)
     if not original:
         return "look"
-    words = (_program(original), *original[1:])
+    words = (program_of(original), *original[1:])
     if command.writes and words[0] in ("cat", "echo", "printf", "tee"):
         return "write"
-    if _SHELL.search(words[0]):
-        inner = next((after for option, after in pairwise(words[1:]) if _INNER.fullmatch(option)), None)
+    if SHELL.search(words[0]):
+        inner = next((after for option, after in pairwise(words[1:]) if INNER.fullmatch(option)), None)
         if inner is not None:
             return shell_action(inner, table)
     if words[0].startswith("python") and len(words) > 1 and words[1].endswith("manage.py"):
@@ -261,7 +183,7 @@ def _command_action(command: Command, table: Mapping[str, str]) -> str:
 
 def _looked_up(words: tuple[str, ...], table: Mapping[str, str]) -> str | None:
     program, rest = words[0], words[1:]
-    plain = (program, *(word for word in _without_options(rest) if not word.startswith("-")))
+    plain = (program, *(word for word in without_options(rest) if not word.startswith("-")))
     flags = [re.sub(r"^-s$", "--status", word.lower()) for word in rest if word.startswith("-")]
     for before, after in pairwise(rest):
         if before in ("--status", "-s"):
@@ -287,7 +209,7 @@ def _unknown(words: tuple[str, ...], path: str) -> str:
     program = words[0]
     if ("/" in path and not path.startswith(("/usr/", "/bin/", "/opt/"))) or not _NAME.fullmatch(program):
         return "run"  # a script of the project: its name may tell more than a pattern should
-    plain = _without_options(words[1:])
+    plain = without_options(words[1:])
     return f"{program}-{plain[0]}" if plain and plain[0] in _VERBS else program
 
 
@@ -311,10 +233,10 @@ def _filters(command: Command, table: Mapping[str, str]) -> bool:
 def tool_used(line: str, action: str | None = None) -> str:
     """The program (and its first plain argument) that a shell line runs; with ``action``, the one that does that."""
     for command in shell_commands(line):
-        words, does = _bare(command.words), _command_action(command, ACTIONS)
+        words, does = bare(command.words), _command_action(command, ACTIONS)
         if words and does == (action or does) and words[0] not in ("cd", "source", "."):
-            plain = _without_options(words[1:])
-            return " ".join((_program(words), *(plain[0].rsplit("/", 1)[-1:] if plain else ())))
+            plain = without_options(words[1:])
+            return " ".join((program_of(words), *(plain[0].rsplit("/", 1)[-1:] if plain else ())))
     return ""
 
 
@@ -330,21 +252,18 @@ def commit_subject(line: str) -> str | None:
             if message is not None and "<<" not in message and not message.lstrip().startswith("$(cat"):
                 return message.strip().partition("\n")[0].strip() or None
             if message is not None or word in ("-F", "--file"):
-                body = next((found[4] for found in _HEREDOC.finditer(line)), "")
+                body = next((found[4] for found in HEREDOC.finditer(line)), "")
                 return body.strip().partition("\n")[0].strip() or None
     return None
 
 
-def shell_line(tool_input: Mapping[str, object]) -> str | None:
-    """The shell line among a tool's arguments: a string, or a list such as ``["bash", "-lc", line]``."""
-    value = tool_input.get("command", tool_input.get("cmd"))
-    if isinstance(value, list) and value and all(isinstance(part, str) for part in value):
-        inner = next((after for option, after in pairwise(value) if _INNER.fullmatch(option)), None)
-        return inner if inner is not None and _SHELL.search(value[0]) else shlex.join(value)
-    return value if isinstance(value, str) else None
+_HOME = re.compile(r"(?i)(?:^|[/\\\\])(?:home|users)[/\\\\]([^/\\\\]+)")
+_ANYBODY = frozenset(
+    split_words("runner user ubuntu dev developer work root admin vscode node app test git docker public")
+)
+NO_FURTHER: Mapping[str, str] = MappingProxyType({})
 
-
-_SHELLS = _words(
+_SHELLS = split_words(
     "Bash bash shell shell_command local_shell container.exec exec_command run_shell_command run_terminal_cmd"
     " execute_bash execute_command run_in_terminal run_command terminal powershell"
 )
@@ -353,12 +272,15 @@ _SHELLS = _words(
 def action_of(tool: str, tool_input: Mapping[str, object], extra: Mapping[str, str] | None = None) -> str:
     """The action of one tool call: lower case, ``[a-z0-9_.-]``, at most 36 characters.
 
-    ``extra`` maps more tool names or commands to actions and wins over the table. Unknown tools keep their name,
-    ``mcp__server__tool`` becomes ``server-tool``.
+    ``extra`` maps more tool names or commands (as `further` gives them) to actions and wins over the table. What no table
+    knows is named by ordinary words alone (see `core.naming`).
     """
-    table = {**ACTIONS, **extra} if extra else ACTIONS
+    return _action_of(tool, tool_input, extra or NO_FURTHER, {**ACTIONS, **extra} if extra else ACTIONS)
+
+
+def _action_of(tool: str, tool_input: Mapping[str, object], extra: Mapping[str, str], table: Mapping[str, str]) -> str:
     line = shell_line(tool_input)
-    if extra and tool in extra:
+    if tool in extra:
         name = extra[tool]
     elif tool in _SHELLS:
         name = "run" if line is None else shell_action(line, table)  # None: left out or made unreadable
@@ -366,66 +288,49 @@ def action_of(tool: str, tool_input: Mapping[str, object], extra: Mapping[str, s
         name = table.get(f"{tool} {line}", table[tool])  # an editor's command: view, create
     elif _OWN.fullmatch(tool):
         name = "todo"
-    elif tool.startswith("mcp_"):
-        name = "-".join(part for part in tool[4:].strip("_").split("__") if part)
     else:
-        name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", tool)
+        name = tool_name(tool)
     return re.sub(r"[^a-z0-9_.]+", "-", name.lower()).strip("-.")[:36].rstrip("-.") or "tool"
 
 
-# --- did it fail? ---------------------------------------------------------------------------------------------------
-
-_REFUSED = re.compile(
-    r"The user doesn't want to (proceed|take this action)|\[Request interrupted by user|User (chose|rejected)|"
-    r"User denied|requires approval|haven't granted|tool use was rejected|Sibling tool call errored|has been denied|"
-    r"Permission to use \w+|(?:aborted|rejected|cancell?ed|denied|declined) by (?:the )?user|Operation cancell?ed|"
-    r"user (?:rejected|denied|declined|cancell?ed|aborted|did not allow)",
-    re.IGNORECASE,
-)
-_EXIT = re.compile(r"\s*(?:Error: )?Exit code:? (\d+)|.{0,400}?Process exited with code (\d+)", re.DOTALL)
-# Summaries of test runners, linters and compilers, for calls whose exit code was lost in a pipe.
-_COUNT = re.compile(
-    r"\b(\d+|no) (?:[a-z]+ ){0,3}?(failed|failures?|failing|errors?|issues?|problems?|suggestions?|warnings?|"
-    r"opportunit(?:y|ies)|offenses?|violations?)\b|\b(errors?|failures?|failed)\s*[=:]\s*(\d+)",
-    re.IGNORECASE,
-)
-_PASSED = re.compile(r"\b\d+ (tests?|passed|passing|examples?)\b|All checks passed|no issues found|^OK\b")
-_BROKEN = re.compile(
-    r"^FAILED\b|^--- FAIL|^FAIL\b|test result: FAILED|BUILD FAILED|FAILURES!|^error(\[\w+\])?: |error TS\d+|"
-    r"\*\* \(\w+(\.\w+)*\) |^\S*Traceback \(most recent|^E   \w*Error|Halting VM with exit status [1-9]|"
-    r"exit(ed with)? (status|code) [1-9]|[Ww]ould reformat|would be reformatted|not (properly )?formatted|"
-    r"Compilation failed|npm ERR!|ELIFECYCLE|^make: \*\*\* |^ERROR "
-)
-_NO_COMMAND = re.compile(r"\A\S{0,60}(?:sh|zsh|bash)\S{0,20}: .{0,80}(?:command )?not found", re.IGNORECASE)
-_TAIL = 4000  # characters of output that hold a runner's summary
+def phrase(command: str) -> str:
+    """A command as the table has them, ``uv run ./bin/ship.sh now`` as ``ship.sh now``; "" where no table could: one to
+    three words, of which the last may be an option."""
+    words = bare(tuple(command.split()))
+    plain = [word for word in words[1:] if not word.startswith("-")]
+    flags = [word.lower() for word in words[1:] if word.startswith("-")]
+    if not words or len(flags) > 1 or len(plain) > 2 - len(flags):
+        return ""
+    return " ".join((program_of(words), *plain, *flags))
 
 
-def failed(action: str, result: str, is_error: bool | None) -> bool | None:
-    """Whether a call failed: True, False, or None where that cannot be told (no result, refused, interrupted).
+def further(given: Mapping[str, str]) -> dict[str, str]:
+    """A person's own commands and tools with their actions, named as the table names them."""
+    return {**given, **{phrase(name): action for name, action in given.items() if phrase(name)}}
 
-    ``is_error`` and an ``Exit code N`` count first; for checks (tests, linters, compilers) the output's own summary
-    does too, because the exit code is lost when the output is piped. A search without a match is no failure.
+
+def name_of(call: ToolCall) -> str:
+    """The action of a call: as `named` told, else by the table alone."""
+    return call.action or action_of(call.tool, call.input)
+
+
+def named(transcripts: Iterable[Transcript], given: Mapping[str, str] = NO_FURTHER) -> list[Transcript]:
+    """These sessions with every call's action, by the table and a person's own (``actions:`` in the config).
+
+    A program that is called as the person's home folder is, is nameless.
     """
-    if (is_error and _REFUSED.search(result[:400])) or result.startswith("[Request interrupted"):
-        return None
-    code = _EXIT.match(result[:600])
-    number = next((int(group) for group in code.groups() if group), 0) if code else 0
-    if action in ("search", "read", "look") and (number == 1 or is_error) and len(result.strip()) < 14:
-        return False
-    if is_error or number or result.startswith("<tool_use_error>"):
-        return True
-    if not result and is_error is None:
-        return None
-    return (action in CHECKS and _summary_fails(result[-_TAIL:])) or bool(_NO_COMMAND.match(result))
+    extra = further(given)
+    table = {**ACTIONS, **extra} if extra else ACTIONS
+    told = []
+    for one in transcripts:
+        home = _HOME.search(one.cwd)
+        calls = tuple(replace(call, action=_action_of(call.tool, call.input, extra, table)) for call in one.calls)
+        if home is not None and home[1].lower() not in _ANYBODY:
+            calls = tuple(replace(call, action=_without(call.action, home[1].lower(), table)) for call in calls)
+        told.append(replace(one, calls=calls))
+    return told
 
 
-def _summary_fails(tail: str) -> bool:
-    for line in reversed(tail.splitlines()):
-        verdict = "found" in line.lower()  # else a count of warnings is a compiler's aside
-        found = [groups for groups in _COUNT.findall(line) if verdict or not groups[1].lower().startswith("warn")]
-        counts = [before or after for before, _, _, after in found]
-        if counts:
-            return any(count.isdigit() and int(count) for count in counts)
-        if _PASSED.search(line) or _BROKEN.search(line):
-            return not _PASSED.search(line)
-    return False
+def _without(action: str, home: str, table: Mapping[str, str]) -> str:
+    words = re.split(r"[^a-z0-9]+", action)
+    return "run" if home in (action, *words) and action not in table.values() else action

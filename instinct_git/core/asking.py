@@ -1,6 +1,6 @@
 """What a person's prompt in a transcript asks to remember: what was just done, or the words themselves. Pure.
 
-The rule, in this order. Words that say something of their own ("remember: we release on Fridays", "以后都要先跑测试") are
+What should be used ("use pnpm, not npm") is a preference, see `core.corrections`. For the rest the rule, in this order. Words that say something of their own ("remember: we release on Fridays", "以后都要先跑测试") are
 a note. "This", "how we did it", "这个流程" mean what was done since the prompt before: all of it, where it is one sequence;
 else the pattern of this session that ended last before the prompt, within WITHIN calls. Where nothing of that is there,
 nothing is remembered, and the person is told.
@@ -13,12 +13,15 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from instinct_git.core.candidates import default_kind
-from instinct_git.core.entry import code, names_places, note_key, said, session_code, short
+from instinct_git.core.corrections import Stated, of_session
+from instinct_git.core.entry import Was, code, names_places, note_key, once, session_code, short
+from instinct_git.core.fixes import WITHIN
 from instinct_git.core.keys import normalise_key, split_key
-from instinct_git.core.mining import WITHIN, Learned, Occurrence, done_between
+from instinct_git.core.mining import done_between
 from instinct_git.core.model import Evidence
+from instinct_git.core.threads import Learned, Occurrence
 from instinct_git.core.transcript import Prompt, Transcript
-from instinct_git.core.triggers import Trigger, asks_to_remember
+from instinct_git.core.triggers import Trigger, asks_to_remember, said
 from instinct_git.errors import InvalidKey
 
 MAX_WORDS, MAX_TRIGGER = 300, 40
@@ -46,6 +49,8 @@ class Request(NamedTuple):
     why: str = ""
     learned: Learned | None = None
     """What was done, where no pattern told of it yet."""
+    after: int | None = None
+    """Of a choice that was stated: the number of the call before the prompt, 0 for none; None for any other request."""
 
 
 _NOUN = r"(?:workflow|process|procedure|steps|flow|fix|lesson|way|流程|步骤|步驟|做法|方法|过程|過程)"
@@ -77,15 +82,40 @@ def requests(transcript: Transcript, found: Iterable[Learned]) -> list[Request]:
         for spot in one.occurrences
         if (spot.agent, spot.session) == (transcript.agent, transcript.session) and split_key(one.key)[0] != "pref"
     ]
-    made, start, end = [], 0, 0
+    made, start, end = list[Request](), 0, 0
+    stated = [*of_session(transcript)]
     for prompt in transcript.prompts:
         if prompt.after > end:  # prompts without work between them speak of the same work
             start, end = end, prompt.after
+        own = [_choice(transcript, prompt, one) for told, one in stated if told is prompt]
         words = said(prompt.text)
         trigger = asks_to_remember(words)
-        if trigger is not None:
+        if trigger is not None and not any(trigger.phrase in one.phrase for one in own):
             made.append(_request(transcript, prompt, words, trigger, mine, (start, end)))
+        made += own
     return made
+
+
+def _choice(transcript: Transcript, prompt: Prompt, one: Stated) -> Request:
+    """A choice that a person stated: it is remembered as what they asked for, in the words of the table."""
+    return Request(
+        transcript.agent, transcript.session, prompt.day or transcript.day, prompt.id or prompt.text, one.phrase,
+        default_kind(one.key, has_trigger_phrase=True), one.key, one.title, f"{one.title}. A person said so.",
+        after=prompt.after,
+    )  # fmt: skip
+
+
+def taken_back(transcripts: Iterable[Transcript], known: Was, at: str) -> list[Evidence]:
+    """Return `denied` for what was known and a person spoke against: "use pnpm, not npm"; once a session and key."""
+    made: dict[str, Evidence] = {}
+    for transcript in transcripts:
+        for prompt, one in of_session(transcript):
+            spot = Occurrence(transcript.session, transcript.agent, prompt.day or transcript.day, ())
+            for key in one.refused:
+                if known(key, spot.day):
+                    denied = once(spot, key, "denied", at)
+                    made.setdefault(denied.id[9:], denied)
+    return list(made.values())
 
 
 def _request(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
-from instinct_git.core.confidence import fold_one, group
+from instinct_git.core.applicability import applies_to
+from instinct_git.core.confidence import fold_one, group, level_of
 from instinct_git.core.consolidate import Book, removed_by_person
 from instinct_git.core.evidence import position
 from instinct_git.core.keys import pattern_path
@@ -24,17 +25,28 @@ def audit(book: Book, policy: Policy, present: Iterable[str]) -> list[Finding]:
     paths = set(present)
     tallies = book.tallies(policy)
     findings = [*book.broken, *_structure(book, paths), *_evidence(book), *_copies(book)]
-    totals = _totals(book, policy)
+    all_folded = not len(book.waiting) and len(book.tree_ids) == len(book.ledger_ids)
+    groups = book.groups if all_folded else committed(book)
+    totals = _totals(book, policy, groups, all_folded)
     wrong = [book.files[key] for key, known in totals.items() if book.files[key].counted not in known]
     behind = _behind(book, policy, wrong)
     for key in sorted(book.files):
-        findings += _numbers(book.files[key], policy, totals[key], key in behind)
+        findings += _limits(book.files[key])
+        folded = (one for one in groups.get(key, ()) if one.id in book.ledger_ids)
+        findings += _numbers(book.files[key], policy, totals[key], folded, key in behind)
     for key in sorted(tallies):
         if removed_by_person(book, key, tallies[key]):
             message = f"{key}: its file was deleted by a person; it stays away (`instinct restore` brings it back)"
             findings.append(Finding("removed-by-person", pattern_path(key), message, NOTICE))
     order = {ERROR: 0, WARNING: 1, NOTICE: 2}
     return sorted(findings, key=lambda one: (order[one.severity], one.path, one.line, one.rule))
+
+
+def _limits(file: PatternFile) -> Iterator[Finding]:
+    try:
+        applies_to(file.applies_to)
+    except ValueError as problem:
+        yield Finding("applies-to", file.path, f"{problem}; it is told nowhere")
 
 
 def _structure(book: Book, paths: set[str]) -> Iterator[Finding]:
@@ -67,7 +79,10 @@ def _evidence(book: Book) -> Iterator[Finding]:
         message = f"behind by {behind}: recorded evidence that is not folded yet (`instinct consolidate`)"
         yield Finding("not-folded", ".instinct/observations", message, NOTICE)
     if len(book.waiting):
-        message = f"{len(book.waiting)} pieces of evidence of this clone wait in its inbox (`instinct consolidate`)"
+        waiting = f"{len(book.waiting)} pieces of evidence of this clone wait"
+        if len(book.waiting) == 1:
+            waiting = "1 piece of evidence of this clone waits"
+        message = f"{waiting} in its inbox (`instinct consolidate`)"
         yield Finding("inbox", ".instinct", message, NOTICE)
 
 
@@ -83,13 +98,15 @@ def committed(book: Book) -> dict[str, list[Evidence]]:
     return group([one for one in book.everything if one.id in book.tree_ids])
 
 
-def _totals(book: Book, policy: Policy) -> dict[str, tuple[int, int]]:
+def _totals(
+    book: Book, policy: Policy, groups: Mapping[str, list[Evidence]], all_folded: bool
+) -> dict[str, tuple[int, int]]:
     """Return {key with a file: (the sum over all that is committed, over what is folded of it)}."""
-    if not len(book.waiting) and len(book.tree_ids) == len(book.ledger_ids):  # all is folded: one fold says both
+    if all_folded:  # one fold says both
         tallies = book.tallies(policy)
         sums = {key: tallies[key].total if key in tallies else 0 for key in book.files}
         return {key: (total, total) for key, total in sums.items()}
-    groups, totals = committed(book), {}
+    totals = {}
     for key in book.files:
         members = groups.get(key, [])
         folded = [one for one in members if one.id in book.ledger_ids]
@@ -97,7 +114,9 @@ def _totals(book: Book, policy: Policy) -> dict[str, tuple[int, int]]:
     return totals
 
 
-def _numbers(pattern: PatternFile, policy: Policy, totals: tuple[int, int], behind: bool) -> Iterator[Finding]:
+def _numbers(
+    pattern: PatternFile, policy: Policy, totals: tuple[int, int], folded: Iterable[Evidence], behind: bool
+) -> Iterator[Finding]:
     if pattern.counted not in totals:
         message, hint = (
             f"counted is {pattern.counted}, the evidence gives {totals[0]}",
@@ -108,8 +127,10 @@ def _numbers(pattern: PatternFile, policy: Policy, totals: tuple[int, int], behi
         else:
             message += f" ({hint})"
         yield Finding("counted", pattern.path, message, NOTICE if behind else ERROR, line_of(pattern, "counted"))
-    if pattern.level and pattern.level != policy.level(pattern.confidence):
-        message = f"level is {pattern.level}, confidence {pattern.confidence} is {policy.level(pattern.confidence)}"
+    due = level_of(pattern.confidence, pattern.offset, folded, policy)
+    if pattern.level and pattern.level != due:
+        why = "" if due == policy.level(pattern.confidence) else " while one session alone stands behind it"
+        message = f"level is {pattern.level}, confidence {pattern.confidence} is {due}{why}"
         yield Finding("level", pattern.path, message, NOTICE, line_of(pattern, "level"))
     if pattern.offset:
         message = f"adjusted by hand: {pattern.offset:+d} beyond the evidence"

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from instinct_git.core.model import MATURE, RAW, RULE
 from instinct_git.core.pattern import Finding
 
+FADED_WORDS = "faded for a week or more"
+"""Why a decay batch removes a file."""
+
 
 @dataclass(frozen=True, slots=True)
 class Change:
@@ -53,6 +56,8 @@ class Batch:
     total: int = 0
     """Patterns with a file after the batch."""
     notices: tuple[str, ...] = ()
+    gone: tuple[tuple[str, str], ...] = ()
+    """(key, reason) of the files that `gc` removes; they stand in `faded`, too."""
 
     @property
     def promoted_to_mature(self) -> int:

@@ -7,10 +7,8 @@ suggesting go on.
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, timedelta
 from decimal import Decimal
 from typing import NamedTuple
@@ -24,11 +22,11 @@ from instinct_git.core.candidates import (
     REJECTED,
     Numbers,
     fold_candidate,
-    steps_of,
 )
 from instinct_git.core.confidence import group
+from instinct_git.core.duplicates import near_groups
 from instinct_git.core.evidence import day_of, iso_day
-from instinct_git.core.keys import CATEGORIES, category_of, describe, split_key
+from instinct_git.core.keys import CATEGORIES, category_of, split_key
 from instinct_git.core.model import Evidence
 
 DAILY, DUPLICATES, REJECTIONS = "daily", "duplicates", "rejections"
@@ -213,147 +211,6 @@ def _answers(
 
 
 # --- 3 near-duplicates ------------------------------------------------------------------------------------------------
-
-WORDS_NEAR, CJK_NEAR = (4, 5), (3, 5)
-"""Shared tokens over all tokens (Jaccard), as fractions: from 0.80 for words, from 0.60 where most are CJK bigrams."""
-_CJK = r"\u3400-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af"
-_WORD = re.compile(rf"[{_CJK}]+|\d+(?:\.\d+)*|[^\W\d_{_CJK}]+(?:'[a-z]+)?")
-_STOP = frozenset(
-    (
-        "a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "in", "into", "is", "it", "its", "of", "on",
-        "or", "our", "that", "the", "then", "this", "to", "up", "use", "we", "with", "your", "always", "please",
-        "again",
-    )
-)  # fmt: skip
-_NEGATIVE = re.compile(r"(?i)\b(not|never|no|don'?t|without|avoid|stop|skip)\b|不|别|別|勿|禁止|避免|无需")
-
-
-class _Said(NamedTuple):
-    apart: tuple[str, ...]
-    """See `_apart`."""
-    frame: tuple[tuple[str, ...], bool]
-    """What must agree: numbers, and whether it negates."""
-    bag: tuple[str, ...]
-    """Words and single CJK characters, sorted."""
-    tokens: frozenset[str]
-    fraction: tuple[int, int]
-    """What it must share with another: WORDS_NEAR or CJK_NEAR."""
-
-
-def near(key: str, title: str, other: str, other_title: str) -> bool:
-    """True when two candidates say the same.
-
-    The rule: the texts (title, else the key in words) have the same words and CJK characters in any order, or share at
-    least WORDS_NEAR (CJK_NEAR) of their tokens: words without endings and fillers, overlapping bigrams of CJK text.
-    Never near: texts that differ in a number or in a negation, and `pref:` keys with different values. Two sequences are
-    near when their steps are the same in the same order, whatever their titles (which all look alike).
-    """
-    return _near(_said(key, title), _said(other, other_title))
-
-
-def _near(a: _Said, b: _Said) -> bool:
-    if a.apart and b.apart and a.apart[0] == b.apart[0]:
-        if a.apart != b.apart:
-            return False
-        if a.apart[0] == "seq":
-            return True
-    return a.frame == b.frame and (a.bag == b.bag or _share(a, b))
-
-
-def _apart(key: str) -> tuple[str, ...]:
-    """What keeps keys apart whatever their titles say: the steps of a sequence, the value of a preference."""
-    prefix, body = split_key(key)
-    steps = steps_of(key)
-    if len(steps) > 1:
-        return ("seq", *(" ".join(_words(step)) for step in steps))
-    if prefix == "pref" and "=" in body:
-        return ("pref", " ".join(_words(body.partition("=")[2])))
-    return ()
-
-
-def _said(key: str, title: str) -> _Said:
-    text = unicodedata.normalize("NFKC", title or describe(key).replace("-", " ")).lower()
-    bag, tokens = list[str](), set[str]()
-    for word in _words(text):
-        wide = re.match(f"[{_CJK}]", word) is not None
-        bag += list(word) if wide else [word]
-        tokens |= {word[i : i + 2] for i in range(max(1, len(word) - 1))} if wide else {word}
-    numbers = tuple(sorted(word for word in bag if word[0].isdigit()))
-    return _Said(
-        _apart(key), (numbers, bool(_NEGATIVE.search(text))), tuple(sorted(bag)), frozenset(tokens), _fraction(tokens)
-    )
-
-
-def _words(text: str) -> list[str]:
-    found = _WORD.findall(unicodedata.normalize("NFKC", text).lower())
-    return [_stem(word.replace("的", "") or word) for word in found if word not in _STOP]
-
-
-def _stem(word: str) -> str:
-    """A word without its English ending: tests, testing, tested -> test; releases, release -> releas."""
-    if not word.isascii() or len(word) < 4:
-        return word
-    if word.endswith("ies") and len(word) > 4:
-        return word[:-3] + "y"
-    word = word[:-1] if word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
-    short = re.sub(r"(?<=[a-z]{3})(ing|ed)$", "", word)
-    if short != word and len(short) > 3 and short[-1] == short[-2] and short[-1] not in "lsz":
-        short = short[:-1]
-    return short.removesuffix("e") if len(short) > 3 else short
-
-
-def _fraction(tokens: Iterable[str]) -> tuple[int, int]:
-    """The fraction that two texts must share; the stricter of both counts."""
-    known = list(tokens)
-    wide = sum(re.match(f"[{_CJK}]", token) is not None for token in known)
-    return CJK_NEAR if 2 * wide > len(known) else WORDS_NEAR
-
-
-def _share(a: _Said, b: _Said) -> bool:
-    least, of = max(a.fraction, b.fraction)  # (4, 5) is more than (3, 5)
-    both = len(a.tokens & b.tokens)
-    return both > 0 and both * of >= (len(a.tokens) + len(b.tokens) - both) * least
-
-
-def near_groups(titles: Mapping[str, str], least: int = 2) -> list[tuple[str, ...]]:
-    """Return the groups of near-duplicates among {key: title or ""}, of at least `least`; each sorted, sorted.
-
-    A is with C when both are near B. Only pairs that share a rare token, or all words, are compared.
-    """
-    parent = {key: key for key in titles}
-
-    def root(key: str) -> str:
-        while parent[key] != key:
-            parent[key] = key = parent[parent[key]]
-        return key
-
-    alike: dict[_Said, str] = {}
-    for key in sorted(titles):
-        parent[key] = alike.setdefault(_said(key, titles[key]), key)
-    for one, other in _pairs(list(alike)):
-        first, second = root(alike[one]), root(alike[other])
-        if first != second and _near(one, other):
-            parent[max(first, second)] = min(first, second)
-    groups: dict[str, list[str]] = defaultdict(list)
-    for key in sorted(titles):
-        groups[root(key)].append(key)
-    return sorted(tuple(members) for members in groups.values() if len(members) >= least)
-
-
-def _pairs(said: Sequence[_Said]) -> Iterator[tuple[_Said, _Said]]:
-    """Pairs that can be near: a text that shares 4/5 of its n tokens shares one of its n - ceil(4n/5) + 1 rarest."""
-    often = Counter(token for one in said for token in one.tokens)
-    known: dict[object, dict[int, None]] = defaultdict(dict)
-    for number, one in enumerate(said):
-        rare = sorted(one.tokens, key=lambda token: (often[token], token))
-        least, of = one.fraction
-        marks: list[object] = [
-            (one.frame, mark) for mark in (one.bag, *rare[: len(rare) - -(-len(rare) * least // of) + 1])
-        ]
-        marks += [one.apart] if one.apart else []
-        yield from ((said[other], one) for other in {other: None for mark in marks for other in known[mark]})
-        for mark in marks:
-            known[mark][number] = None
 
 
 def _duplicates(

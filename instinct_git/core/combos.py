@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from instinct_git.core.actions import CHANGES, LOOKS
+from instinct_git.core.actions import CHANGES, LOOKS, NAMELESS
 
 LEAST = 3  # occurrences, at least
 WITHIN = 10  # calls from the first tool to the last, at most
@@ -62,4 +62,5 @@ def _runs(steps: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
 
 def _telling(names: Sequence[str]) -> bool:
     kinds = {name in LOOKS for name in names}
-    return len(set(names)) == len(names) and kinds == {True, False} and "wait" not in (names[0], names[-1])
+    named = len(set(names)) == len(names) and NAMELESS.isdisjoint(names)
+    return named and kinds == {True, False} and "wait" not in (names[0], names[-1])

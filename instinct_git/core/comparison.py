@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from instinct_git.core.audit import ERROR, NOTICE, WARNING
-from instinct_git.core.confidence import fold_one
+from instinct_git.core.confidence import fold_one, level_of
 from instinct_git.core.consolidate import Book, removed_by_person
+from instinct_git.core.evidence import other_session_alone
 from instinct_git.core.lineage import many
 from instinct_git.core.model import LEVELS, Evidence, Policy, Tally
 from instinct_git.core.pattern import Finding, PatternFile
@@ -51,9 +52,12 @@ def _evidence(before: Book, after: Book) -> Iterator[Finding]:
         yield Finding("evidence-lost", path, f"{many(gone)} stood in the base and vanished")
     old, new = before.everything.by_id, after.everything.by_id
     other = sorted(one for one in before.tree_ids & after.tree_ids if not same(old[one], new[one]))
-    if other:
-        path = _container_of(after, other[0])
-        yield Finding("evidence-rewritten", path, f"{many(other)} says something else than in the base")
+    copied = [one for one in other if other_session_alone(old[one], new[one])]
+    for ids, severity in ((sorted({*other} - {*copied}), ERROR), (copied, WARNING)):
+        if ids:
+            message = f"{many(ids)} says something else than in the base"
+            message += " (another session: a copy of it was learned)" if severity == WARNING else ""
+            yield Finding("evidence-rewritten", _container_of(after, ids[0]), message, severity)
 
 
 def _container_of(book: Book, evidence_id: str) -> str:
@@ -96,7 +100,7 @@ def _pattern(old: PatternFile | None, new: PatternFile, after: Book, tally: Tall
             message = f"{new.key}: counted rose from {counted} to {new.counted}, the evidence gives {most}"
             message += f": {new.counted - most} without evidence"
             yield Finding("counted-without-evidence", new.path, message, line=_line(new, "counted"))
-    due = policy.level(new.confidence)
+    due = level_of(new.confidence, new.offset, after.groups.get(new.key, ()), policy)
     if new.level in LEVELS and new.level != (old.level if old else "") and LEVELS.index(new.level) > LEVELS.index(due):
         message = f"{new.key}: level is set to {new.level}, confidence {new.confidence} is {due}"
         yield Finding("level-without-evidence", new.path, message, line=_line(new, "level"))

@@ -8,13 +8,16 @@ from typing import Any
 
 from instinct_git.core.evidence import TIME_DRIVEN, day_of, iso_day, position
 from instinct_git.core.keys import CATEGORIES
-from instinct_git.core.model import Evidence, Policy, Step, Tally
+from instinct_git.core.model import RAW, Evidence, Policy, Step, Tally
 
 USES = frozenset(("observed", "succeeded", "confirmed"))
 """The kinds that move first_seen and last_seen."""
 
 NO_SOURCES = frozenset(("decayed", "idle", "faded", "expired", "proposed", "approved", "rejected"))
 """Kinds whose `by` names no agent that saw the pattern: time's, and the answers of people."""
+
+SPOKEN = frozenset(("remembered", "confirmed", "adjusted"))
+"""The kinds by which a person says that a pattern holds."""
 
 _ID = itemgetter(0)
 
@@ -96,6 +99,7 @@ def fold_one(members: Iterable[Evidence], policy: Policy, *, steps: bool = False
     sources: set[str] = set()
     metadata: dict[str, Any] = {}
     seen: dict[tuple[str, str], int] = {}
+    reused: set[tuple[str, str]] = set()
     faded = None
     trace: list[Step] = []
     for one in members:
@@ -108,6 +112,8 @@ def fold_one(members: Iterable[Evidence], policy: Policy, *, steps: bool = False
             times = seen[by, session] = seen.get((by, session), 0) + 1
             if times > cap:
                 delta, capped = 0, True
+        elif kind == "succeeded" and session:
+            reused.add((by, session))
         total += delta
         if total < 0:
             total = 0
@@ -129,8 +135,50 @@ def fold_one(members: Iterable[Evidence], policy: Policy, *, steps: bool = False
             trace.append(Step(one, delta, total, capped))
     return Tally(
         total, iso_day(day_of(first)) if first else "", iso_day(day_of(last)) if last else "", tuple(sorted(sources)),
-        count, category, title, description, metadata, faded, tuple(trace),
+        len(seen.keys() | reused), count, category, title, description, metadata, faded, tuple(trace),
     )  # fmt: skip
+
+
+class Witnesses:
+    """Who stands behind a pattern: takes its evidence in, piece by piece, and says whether one session alone does.
+
+    What one session does again and again may be that day's work and no habit. So it takes a second session, a person's
+    word (`SPOKEN`, or a number set by hand), or evidence that names no session (a person's, a script's own), before a
+    pattern can be more than raw.
+    """
+
+    __slots__ = ("_free", "_sessions")
+
+    def __init__(self, members: Iterable[Evidence] = ()) -> None:
+        self._sessions: set[tuple[str, str]] = set()
+        self._free = False
+        for one in members:
+            self.add(one)
+            if not self.alone and self._sessions:
+                break  # nothing that follows can change it
+
+    def add(self, one: Evidence) -> None:
+        """Take a piece of evidence in."""
+        if one.k in SPOKEN:
+            self._free = True
+        elif one.k in ("observed", "succeeded"):
+            self._free = self._free or not one.s
+            self._sessions.add((one.by, one.s))
+
+    @property
+    def alone(self) -> bool:
+        """True while one session is all there is."""
+        return len(self._sessions) == 1 and not self._free
+
+    def level(self, confidence: int, offset: int, policy: Policy) -> str:
+        """Return the level of a confidence of which `offset` was set by hand."""
+        return RAW if self.alone and not offset else policy.level(confidence)
+
+
+def level_of(confidence: int, offset: int, members: Iterable[Evidence], policy: Policy) -> str:
+    """Return the level of a pattern: its confidence's, but raw while one session alone stands behind it (`Witnesses`)."""
+    level = policy.level(confidence)
+    return level if level == RAW else Witnesses(members).level(confidence, offset, policy)
 
 
 def fold(evidence: Iterable[Evidence], policy: Policy) -> dict[str, Tally]:

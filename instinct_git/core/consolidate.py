@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Any
 
-from instinct_git.core.batch import Batch, Change, Moved
-from instinct_git.core.confidence import fold_one, group, representatives, retracted
+from instinct_git.core.batch import FADED_WORDS, Batch, Change, Moved
+from instinct_git.core.confidence import fold_one, group, level_of, representatives, retracted
 from instinct_git.core.document import (
     MachineLines,
     fill_empty,
@@ -157,12 +157,12 @@ def plan_record(book: Book, stem: str, *, share_notes: bool = False) -> Batch:
 
 def plan_consolidate(book: Book, policy: Policy, stem: str, today: date) -> Batch:
     """Fold the inbox and `observations/` into the ledger and bring every pattern file up to date."""
-    return _Fold(book, policy, stem, today, "consolidate").plan()
+    return Fold(book, policy, stem, today, "consolidate").plan()
 
 
 def plan_decay(book: Book, policy: Policy, stem: str, today: date, days: int) -> Batch:
     """Consolidate, then take 1 from what was not seen for `days` days and remove what has been faded for a week."""
-    return _Fold(book, policy, stem, today, "decay", days).plan()
+    return Fold(book, policy, stem, today, "decay", days).plan()
 
 
 def iso_week(day: date) -> str:
@@ -171,7 +171,7 @@ def iso_week(day: date) -> str:
     return f"{year}-W{week:02d}"
 
 
-class _Fold:
+class Fold:
     """One planning of a folding batch. Gathers changes; touches nothing."""
 
     def __init__(self, book: Book, policy: Policy, stem: str, today: date, verb: str, days: int | None = None) -> None:
@@ -300,12 +300,17 @@ class _Fold:
             pattern = self.book.files.get(key)
             if pattern is None:
                 self._create(key, tally)
-            elif self.days is not None and self._gone(pattern, tally):
-                self.changes.append(Change(pattern.path, None, "faded for a week or more"))
+            elif reason := self._leaves(pattern, tally):
+                self.changes.append(Change(pattern.path, None, reason))
                 self.faded.append(key)
-                self._book("faded", "faded", key)
+                if tally.evidence:
+                    self._book("faded", "faded", key)
             else:
                 self._update(pattern, tally, fresh.get(key, []))
+
+    def _leaves(self, pattern: PatternFile, tally: Tally) -> str:
+        """Say why a pattern's file goes; empty: it stays."""
+        return FADED_WORDS if self.days is not None and self._gone(pattern, tally) else ""
 
     def _gone(self, pattern: PatternFile, tally: Tally) -> bool:
         if tally.total or pattern.confidence + tally.total - pattern.counted > 0 or pattern.status != ACTIVE:
@@ -341,7 +346,7 @@ class _Fold:
             text = fill_empty(
                 text, title=new.title, description=new.description, metadata=new.metadata, path=pattern.path
             )
-        level = self.policy.level(confidence)
+        level = machine.level
         if text != pattern.text:
             self.changes.append(Change(pattern.path, text.encode("utf-8"), "machine lines"))
         if confidence != pattern.confidence or level != pattern.level:
@@ -352,9 +357,9 @@ class _Fold:
     ) -> MachineLines:
         # Law 5: where there is evidence the lines are its alone; without any they are whoever wrote the file by hand's.
         told = pattern if pattern is not None and not tally.evidence else tally
-        level = self.policy.level(confidence)
+        level = level_of(confidence, confidence - tally.total, self.book.groups.get(key, ()), self.policy)
         return MachineLines(
-            key, category, confidence, tally.total, level, told.first_seen, told.last_seen, told.sources
+            key, category, confidence, tally.total, level, told.first_seen, told.last_seen, told.sources, None, told.sessions
         )  # fmt: skip
 
     def _candidate(self, key: str, body: str = "") -> dict[str, Any]:

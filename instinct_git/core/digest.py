@@ -27,3 +27,9 @@ def hmac_hex(key: bytes, data: bytes) -> str:
     block = (sha256(key).digest() if len(key) > _BLOCK else key).ljust(_BLOCK, b"\0")
     inner = sha256(bytes(byte ^ 0x36 for byte in block) + data).digest()
     return sha256(bytes(byte ^ 0x5C for byte in block) + inner).hexdigest()
+
+
+def session_code(agent: str, session: str) -> str:
+    """Return the 12 hex digits of a transcript's session. Unlike a session that a person or tool names, it must be the
+    same in every clone, or one piece of evidence learned twice would have two payloads."""
+    return sha256_hex(f"session\0{agent}\0{session}".encode("utf-8", "surrogatepass"))[:12]

@@ -160,15 +160,20 @@ def _transferability(key: str, members: Sequence[Evidence]) -> tuple[Decimal, st
     """1, less 0.40 for absolute paths, 0.30 for hosts, 0.30 for a project's name in key, title or description."""
     text, steps = text_of(key, members).lower(), set(steps_of(key))
     names = {one.ctx.lower() for one in members if len(one.ctx) > 2} - steps
-    tests = (
-        ("0.40", "an absolute path", bool(_PATH.search(text))),
-        ("0.30", "a host", bool(_HOST.search(text))),
-        ("0.30", "a project", any(re.search(rf"(?<![a-z0-9]){re.escape(name)}(?![a-z0-9])", text) for name in names)),
-    )
-    found = [(Decimal(cost), what) for cost, what, hit in tests if hit]
+    project = any(re.search(rf"(?<![a-z0-9]){re.escape(name)}(?![a-z0-9])", text) for name in names)
+    found = [*places_named(text), *([_PROJECT] if project else [])]
     if not found:
         return ONE, "it names no absolute path, host or project"
-    return ONE - sum((cost for cost, _ in found), ZERO), "it names " + " and ".join(what for _, what in found)
+    return ONE - sum((_PLACES[what] for what in found), ZERO), "it names " + " and ".join(found)
+
+
+_PROJECT = "a project"
+_PLACES = {"an absolute path": Decimal("0.40"), "a host": Decimal("0.30"), _PROJECT: Decimal("0.30")}
+
+
+def places_named(text: str) -> list[str]:
+    """Return what ties a text to one place: "an absolute path", "a host". Linear in the text's length."""
+    return [what for what, pattern in (("an absolute path", _PATH), ("a host", _HOST)) if pattern.search(text)]
 
 
 def _controllable_risk(key: str, members: Sequence[Evidence]) -> tuple[Decimal, str]:
@@ -226,8 +231,8 @@ _PATH = re.compile(
     r"(?i)(?<![a-z0-9_.:/~-])(/[\w.@-]+/[\w.@-]|/(home|users|etc|var|opt|srv|mnt|tmp|usr)\b|~/|[a-z]:\\)"
 )
 _HOST = re.compile(
-    r"(?i)\b(https?|ssh|ftp)://(?!localhost)|\b[\w.-]+@[\w-]+\.[\w.-]+|\b(\d{1,3}\.){3}\d{1,3}\b|"
-    r"\b([a-z0-9-]+\.)+(com|org|net|io|dev|cn|internal|local|corp|lan|cloud|app)\b"
+    r"(?i)\b(https?|ssh|ftp)://(?!localhost)|\w[.-]{0,8}@[\w-]+\.[\w.-]|\b(\d{1,3}\.){3}\d{1,3}\b|"
+    r"(?<=[a-z0-9-])\.(com|org|net|io|dev|cn|internal|local|corp|lan|cloud|app)\b"
 )
 _DESTROYS = re.compile(
     r"(?i)\b(rm|delete|destroy|drop|truncate|wipe|purge|overwrite|rollback|reset --hard)\b|删除|刪除|清空|覆盖|回滚"

@@ -18,10 +18,11 @@ from instinct_git.errors import InstinctError, InvalidDocument
 
 SEPARATOR = "# --- above: kept by instinct (a confidence edited by hand is respected) | below: yours ---"
 MACHINE = (
-    "type", "pattern", "category", "confidence", "counted", "level", "first_seen", "last_seen", "sources", "candidate",
+    "type", "pattern", "category", "confidence", "counted", "level", "first_seen", "last_seen", "sources", "sessions",
+    "candidate",
 )  # fmt: skip
 _LISTS = ("tags", "verified", "sources")
-_MAPS = ("metadata", "candidate")
+_MAPS = ("metadata", "candidate", "applies_to")
 _TEXTS = ("title", "description", "tags", "status", "graduated_to")
 _MARKERS = ("<<<<<<< ", ">>>>>>> ")
 _SEPARATOR_START = "# --- above"
@@ -40,9 +41,12 @@ class MachineLines(NamedTuple):
     sources: tuple[str, ...]
     candidate: Mapping[str, Any] | None = None
     """What the pool says of it; empty: it is no candidate (the line goes), None: the line stays as it is."""
+    sessions: int | None = None
+    """Sessions that saw it; 0: none named itself (the line goes), None: the line stays as it is."""
 
     def rendered(self) -> dict[str, str]:
         """Return {field: its YAML text}; an empty text takes the line out."""
+        seen = {} if self.sessions is None else {"sessions": str(self.sessions) if self.sessions else ""}
         pool = {} if self.candidate is None else {"candidate": flow(self.candidate) if self.candidate else ""}
         return {
             "type": "Pattern",
@@ -54,6 +58,7 @@ class MachineLines(NamedTuple):
             "first_seen": quote(self.first_seen),
             "last_seen": quote(self.last_seen),
             "sources": "[" + ", ".join(plain(name) for name in self.sources) + "]",
+            **seen,
             **pool,
         }
 
@@ -294,6 +299,7 @@ def parse(text: str, path: str) -> PatternFile:
         first_seen=_text(split, found, "first_seen", path),
         last_seen=_text(split, found, "last_seen", path),
         sources=_sources(split, found, path),
+        sessions=_integer(found, "sessions", path, 0),
         title=str(human.get("title") or ""),
         description=str(human.get("description") or ""),
         tags=tuple(str(tag) for tag in tags) if isinstance(tags, (list, tuple)) else (str(tags),),
@@ -302,9 +308,16 @@ def parse(text: str, path: str) -> PatternFile:
         verified=tuple(one for one in verified if isinstance(one, dict)) if isinstance(verified, (list, tuple)) else (),
         candidate=_candidate(split, found, path),
         metadata=metadata if isinstance(metadata, dict) else {},
+        applies_to=human.get("applies_to"),
         body="".join(split.lines[split.close + 1 :]),
         has_separator=split.separator is not None,
     )
+
+
+def body_of(text: str) -> str:
+    """Return the free text after the front matter; nothing else is read. Raises InvalidDocument where there is none."""
+    split = _split(text, "")
+    return "".join(split.lines[split.close + 1 :])
 
 
 def keys_named(text: str) -> set[str]:
@@ -352,7 +365,7 @@ def with_machine_lines(text: str, machine: MachineLines, path: str = "") -> str:
                 block = _block_end(split, index)
                 split.lines[index:block] = [_replace_value(split.lines[index], name, value)]
                 split.close -= block - index - 1
-            previous = index
+            previous = _block_end(split, index) - 1
         else:
             previous += 1
             split.lines.insert(previous, f"{name}: {value}{end}")

@@ -16,21 +16,24 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from instinct_git.core import candidates as pool
-from instinct_git.core.actions import CHECKS, LOOKS, action_of, failed
+from instinct_git.core.actions import CHECKS, LOOKS, name_of
+from instinct_git.core.digest import session_code as session_code
+from instinct_git.core.dimensions import places_named
 from instinct_git.core.evidence import NONCE_CHARS, canonical
 from instinct_git.core.keys import MAX_KEY_BYTES, category_of, normalise_key, split_key
-from instinct_git.core.mining import Learned, Occurrence
 from instinct_git.core.model import ACTIVE, NOTHING, Evidence
+from instinct_git.core.noted_steps import is_known_step
+from instinct_git.core.outcomes import failed
 from instinct_git.core.pattern import PatternFile
+from instinct_git.core.threads import Learned, Occurrence
 from instinct_git.core.transcript import ToolCall, Transcript
-from instinct_git.core.triggers import judgement, own_words
+from instinct_git.core.triggers import judgement, said
 
 MAX_TITLE = 80
-PASTED = 20, 2_000
-"""Lines and characters from which on a prompt is taken to hold pasted text: then nothing in it is the person's."""
 FIRST, LAST = "00", "zz"
 """Begin the codes of what must come first in its day (a person's own title wins over a made one), and of what takes away
 (see `storage.inbox.LAST`)."""
+_RUN, _HAS_DIGIT = re.compile(r"[0-9A-Za-z]{12,}"), re.compile(r"[0-9]")
 _UNFINISHED = re.compile(r"\s*Command (running in background|was manually backgrounded)")
 
 Was = Callable[[str, str], bool]
@@ -44,10 +47,16 @@ def code(*parts: str) -> str:
     return "".join(NONCE_CHARS[(number >> (5 * i)) & 31] for i in range(12))
 
 
-def session_code(agent: str, session: str) -> str:
-    """Return the 12 hex digits of a transcript's session. Unlike a session that a person or tool names, it must be the
-    same in every clone, or one piece of evidence learned twice would have two payloads."""
-    return hashlib.sha256(f"session\0{agent}\0{session}".encode("utf-8", "surrogatepass")).hexdigest()[:12]
+def lasting(identity: str) -> bool:
+    """True for an agent's own id that no other session has for something else: it holds a run of 12 letters and digits,
+    some of them digits. Others are counters (`call_1`, `functions.Bash:0`)."""
+    return any(_HAS_DIGIT.search(run) for run in _RUN.findall(identity))
+
+
+def session_of(session: str, identity: str) -> str:
+    """Return what names the session in an id that also names a call or a prompt: nothing where that one's own id says
+    enough. So a copy of a session, resumed under another name, says what the session has said."""
+    return "" if lasting(identity) else session
 
 
 def note_key(title: str) -> str:
@@ -65,26 +74,19 @@ def short(text: str) -> str:
 
 def names_places(text: str) -> str:
     """Return what keeps a text from being published unasked (law 12): "it names a host"; "" for nothing."""
-    probe = Evidence("", "note:text", "observed", extra={"title": text})
-    value, reason = pool.dimensions_of("note:text", [probe])["transferability"]
-    return reason if value < 1 else ""
-
-
-def said(text: str) -> str:
-    """Return a prompt's own words; "" for one that is long enough to hold pasted text."""
-    words = own_words(text).strip()
-    lines, characters = PASTED
-    return "" if words.count("\n") >= lines or len(words) > characters else words
+    found = places_named(text)
+    return f"it names {' and '.join(found)}" if found else ""
 
 
 # --- sightings and reuses -------------------------------------------------------------------------------------------
 
 
 def observations(learned: Learned, at: str) -> list[Evidence]:
-    """Return one observation an occurrence. Its id is made of the agent, the session, the key and the agent's own id of
-    the first call: no part of a session that is read, and nothing that is appended to it, changes it."""
+    """Return one observation an occurrence. Its id is made of the agent, the key and the agent's own id of the first call
+    (with the session, where that id is a counter): no part of a session that is read, nothing that is appended to it, and
+    no copy of it under another session's name changes it."""
     key = normalise_key(learned.key)
-    extra = {"title": learned.title} if learned.title else NOTHING
+    extra = {name: words for name, words in (("title", learned.title), ("desc", learned.text)) if words} or NOTHING
     return [
         Evidence(seen, key, "observed", at, spot.agent, session_code(spot.agent, spot.session), extra=extra)
         for seen, spot in zip(_ids(learned), learned.occurrences, strict=True)
@@ -97,13 +99,27 @@ def _ids(learned: Learned) -> list[str]:
     counts: dict[str, int] = {}
     ids = []
     for spot in learned.occurrences:
-        nonce = code(spot.agent, spot.session, key, spot.anchor)
+        nonce = code(spot.agent, session_of(spot.session, spot.anchor), key, spot.anchor)
         number = counts[nonce] = counts.get(nonce, 0) + 1
         ids.append(f"{spot.day}-{nonce}.{number}")
     return ids
 
 
-def _once(spot: Occurrence, key: str, kind: str, at: str) -> Evidence:
+def _reused(seen: str) -> str:
+    """Return the id of the retraction that comes with a success, of the same deed as a mere sighting."""
+    return f"{seen[:8]}-{code(seen, 'reused')}.1"
+
+
+def behind(learned: Learned) -> Iterator[tuple[str, str, Occurrence]]:
+    """Yield (id of evidence, id that must be known beside it, occurrence) for all that an occurrence can have become: an
+    observation, or the success that comes with its retraction."""
+    key = normalise_key(learned.key)
+    for seen, spot in zip(_ids(learned), learned.occurrences, strict=True):
+        yield seen, seen, spot
+        yield once(spot, key, "succeeded", "").id, _reused(seen), spot
+
+
+def once(spot: Occurrence, key: str, kind: str, at: str) -> Evidence:
     """Return the one piece of evidence of a kind that a session gives about a key."""
     nonce = code(spot.agent, spot.session, key, kind)
     nonce = LAST + nonce[len(LAST) :] if kind == "denied" else nonce
@@ -134,9 +150,8 @@ def worked(
             told = where not in reused and suggested(key, spot.day)
             if told and _ends_in_passing_check(by_session[where], spot.calls):
                 reused[where] = spot
-                done = _once(spot, key, "succeeded", at)
-                again = f"{spot.day}-{code(seen, 'reused')}.1"
-                evidence += [done, done._replace(id=again, k="retract", extra={"to": seen})]
+                done = once(spot, key, "succeeded", at)
+                evidence += [done, done._replace(id=_reused(seen), k="retract", extra={"to": seen})]
         others = tuple(spot for spot in learned.occurrences if spot not in reused.values())
         rest.append(replace(learned, occurrences=others))
     return evidence, rest
@@ -148,7 +163,7 @@ def _ends_in_passing_check(transcript: Transcript, calls: Sequence[int]) -> bool
     following = (one for one in transcript.calls[last.number :] if one.thread == last.thread)
     checks: list[tuple[str, ToolCall]] = []
     for call in (last, *following):
-        action = action_of(call.tool, call.input)
+        action = name_of(call)
         if action in CHECKS and (not checks or action == checks[0][0]):
             checks.append((action, call))
         elif action not in LOOKS and (checks or call is not last):
@@ -179,7 +194,7 @@ def verdicts(transcripts: Iterable[Transcript], found: Iterable[Learned], known:
             before = prompt.after
             if verdict and turn:
                 *_, key, spot = max(turn, key=lambda one: one[:3])
-                one = _once(spot, key, verdict, at)
+                one = once(spot, key, verdict, at)
                 evidence.setdefault(one.id[9:], one)
     return list(evidence.values())
 
@@ -190,8 +205,13 @@ def unheard(
     groups: Mapping[str, Iterable[Evidence]],
     stands_for: Mapping[str, str],
 ) -> Iterator[Evidence]:
-    """Yield what is not known yet: neither the id, nor (of what a session says once) the same from the same session."""
+    """Yield what is not known yet: neither the id, nor (of what a session says once) the same from the same session, nor a
+    success whose deed another session has told, of which this one is a copy."""
+    evidence = list(evidence)
+    told = {(one.p, one.by, one.s) for one in evidence if one.k == "retract" and one.id in known}
     for one in evidence:
+        if one.k == "succeeded" and (one.p, one.by, one.s) in told:
+            continue
         members = groups.get(stands_for.get(one.p, one.p), ())
         once = one.k in ("succeeded", "confirmed", "denied")
         if one.id not in known and not (once and any((m.k, m.by, m.s) == (one.k, one.by, one.s) for m in members)):
@@ -221,11 +241,12 @@ def wanted(
 ) -> list[Wanted]:
     """Return what qualifies (DESIGN section 5: scanned, seen twice or more, more than 3 external steps) and is no
     candidate yet, what proved most first: sessions, then first score, then sightings; a sequence that mostly repeats
-    transitions of better ones (or of candidates) comes after all others. `silent` keys never enter."""
+    transitions of better ones (or of candidates) comes after all others. `silent` keys never enter, and neither does
+    what is a single step that everybody knows: it says nothing."""
     found = []
     for key, members in groups.items():
         file = files.get(key)
-        if key in pooled or key in silent or (file is not None and file.status != ACTIVE):
+        if key in pooled or key in silent or is_known_step(key) or (file is not None and file.status != ACTIVE):
             continue
         scanned = any(one.k == "observed" and one.extra.get("x") == pool.SWARM for one in members)
         if not scanned and not pool.implicit(key, members):

@@ -242,6 +242,12 @@ def dump_ledger(evidence: Iterable[Evidence]) -> bytes:
     return "".join(line + "\n" for line in lines).encode("utf-8")
 
 
+def other_session_alone(one: Evidence, other: Evidence) -> bool:
+    """True when two payloads of one id differ in the session and in nothing else: one clone has learned a call from the
+    session itself, another from a copy that was resumed under a new name. Neither is wrong."""
+    return one.s != other.s and bool(one.s and other.s) and canonical(one._replace(s=other.s)) == canonical(other)
+
+
 class EvidenceSet:
     """The grow-only set of law 1: one piece of evidence an id, whatever container it came from, in any order."""
 
@@ -267,7 +273,8 @@ class EvidenceSet:
         mine, other = canonical(a), canonical(b)
         if mine == other:
             return a if len(a.note) + len(a.at) >= len(b.note) + len(b.at) else b  # the one that knows more
-        self.clashes.add(a.id)
+        if not other_session_alone(a, b):
+            self.clashes.add(a.id)
         return a if mine < other else b
 
     def __contains__(self, evidence_id: object) -> bool:

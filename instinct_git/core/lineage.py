@@ -19,7 +19,7 @@ from instinct_git.core.running import RunningEvidence, same
 from instinct_git.errors import InvalidDocument
 
 PATTERNS = ".instinct/patterns/"
-FOLDING = ("consolidate", "decay")
+FOLDING = ("consolidate", "decay", "gc")
 SHOWN = 3
 
 

@@ -100,6 +100,11 @@ def line_with(text: str, mark: str) -> str:
     return next((one.words for one in _sayings(_read(text)) if one.words.rstrip(" .。").endswith(mark)), "")
 
 
+def sayings(text: str) -> list[str]:
+    """Return the words of every item and of every plain line outside them. Raises InvalidDocument for conflict markers."""
+    return [one.words for one in _sayings(_read(text))]
+
+
 def remove_line(text: str, line: str) -> str:
     """Return `text` without the items that say what `line` says (white space and case aside); unchanged: none does."""
     page = _read(text)
@@ -118,6 +123,12 @@ def section_of(text: str, words: str) -> str:
     row = next((row for row, line in enumerate(page.lines) if words in line and not page.literal[row]), -1)
     above = [heading_words(one.title) for one in page.headings if one.row <= row]
     return next((name for title in reversed(above) for name in SECTIONS if title in _NAMES[name]), "")
+
+
+def section_named(title: str) -> str:
+    """Return the one of SECTIONS that a heading names, or Memories; empty: none."""
+    words = heading_words(title)
+    return next((name for name, called in _NAMES.items() if words in called), "")
 
 
 def budget(text: str) -> Budget:

@@ -31,7 +31,7 @@ from typing import NamedTuple, TypeVar
 
 from instinct_git.core.document import MachineLines, new_text, parse, with_field, with_machine_lines
 from instinct_git.core.evidence import LEDGER, OBSERVATIONS, parse_container
-from instinct_git.core.model import ACTIVE, NOTHING, RETIRED, Policy
+from instinct_git.core.model import ACTIVE, NOTHING, RAW, RETIRED, Policy
 from instinct_git.core.pattern import PatternFile
 from instinct_git.errors import InvalidDocument
 
@@ -139,12 +139,20 @@ class _Settled:
 
     def __init__(self, ours: PatternFile, theirs: PatternFile, policy: Policy, offset: int | None, category: str | None,
                  status: str | None) -> None:  # fmt: skip
-        self.ours, self.offset, self.category, self.status, self.policy = ours, offset, category, status, policy
+        self.ours, self.theirs, self.offset, self.category, self.status, self.policy = (
+            ours,
+            theirs,
+            offset,
+            category,
+            status,
+            policy,
+        )
         self.same_status = ours.status == theirs.status
         self.counted = max(ours.counted, theirs.counted)
         self.first_seen = min((day for day in (ours.first_seen, theirs.first_seen) if day), default="")
         self.last_seen = max(ours.last_seen, theirs.last_seen)
         self.sources = tuple(sorted({*ours.sources, *theirs.sources}))
+        self.sessions = max(ours.sessions, theirs.sessions)
         self.candidate = ours.candidate or theirs.candidate
 
     def confidence(self, version: PatternFile) -> int:
@@ -153,9 +161,11 @@ class _Settled:
 
     def _machine(self, version: PatternFile) -> MachineLines:
         level = self.policy.level(self.confidence(self.ours))
+        if self.ours.level == self.theirs.level == RAW and not self.ours.offset:
+            level = RAW  # one session alone may stand behind it; the next consolidate knows
         return MachineLines(
             version.key, self.category or version.category, self.confidence(version), self.counted, level,
-            self.first_seen, self.last_seen, self.sources, self.candidate,
+            self.first_seen, self.last_seen, self.sources, self.candidate, self.sessions,
         )  # fmt: skip
 
     def text(self, version: PatternFile) -> str:

@@ -65,6 +65,15 @@ class Policy(NamedTuple):
         return RULE if confidence >= self.rule else MATURE if confidence >= self.mature else RAW
 
 
+class Caps(NamedTuple):
+    """What keeps a memory small; `gc` brings it there."""
+
+    patterns: int = 1000
+    """Pattern files in all; 0: no cap."""
+    new_per_day: int = 50
+    """Patterns that were first seen on one day; 0: no cap."""
+
+
 class Step(NamedTuple):
     """One piece of evidence in fold order: what it did to the sum, and the sum after it."""
 
@@ -83,6 +92,8 @@ class Tally(NamedTuple):
     last_seen: str = ""
     """ISO days of the first and the last use (observed, succeeded, confirmed); empty: never."""
     sources: tuple[str, ...] = ()
+    sessions: int = 0
+    """Distinct (source, session) pairs that observed it or reused it with success."""
     evidence: int = 0
     """Distinct ids, whatever their kind."""
     category: str = ""

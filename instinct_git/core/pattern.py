@@ -21,6 +21,8 @@ class PatternFile(NamedTuple):
     first_seen: str = ""
     last_seen: str = ""
     sources: tuple[str, ...] = ()
+    sessions: int = 0
+    """Sessions that saw it, as the last batch counted them; 0: none that named itself."""
     title: str = ""
     description: str = ""
     tags: tuple[str, ...] = ()
@@ -31,6 +33,8 @@ class PatternFile(NamedTuple):
     candidate: Mapping[str, Any] = NOTHING
     """What the last batch wrote of the pool's opinion: kind, trigger, score, status and the counts behind the score."""
     metadata: Mapping[str, Any] = NOTHING
+    applies_to: Any = None
+    """Languages and paths it is limited to, as written; `applicability.applies_to` reads it. None: everywhere."""
     body: str = ""
     has_separator: bool = True
 

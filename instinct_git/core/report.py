@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from instinct_git.core.batch import Batch
+from instinct_git.core.batch import FADED_WORDS, Batch
+from instinct_git.core.confidence import Witnesses
 from instinct_git.core.evidence import day_of, iso_day
-from instinct_git.core.model import FADED, MATURE, RULE, Evidence, Policy, Step, Tally
+from instinct_git.core.model import FADED, MATURE, NOTHING, RULE, Evidence, Policy, Step, Tally
 from instinct_git.core.session import next_step
 
 MESSAGE_LINES = 200
@@ -24,7 +25,8 @@ def commit_message(batch: Batch, also: Sequence[str]) -> str:
     lines += [f"{key}  {numbers}  {level}" for key, numbers, level in rows[:MESSAGE_LINES]]
     if len(rows) > MESSAGE_LINES:
         lines.append(f"... and {len(rows) - MESSAGE_LINES} more")
-    lines += [f"{key}  gone (faded for a week or more)" for key in batch.faded]
+    why = dict(batch.gone)
+    lines += [f"{key}  gone ({why.get(key, FADED_WORDS)})" for key in batch.faded]
     if also:
         lines += ["", "Also: " + ", ".join(sorted(also)[:20]) + (" ..." if len(also) > 20 else "")]
     trailers = [f"Instinct-Batch: {batch.verb}", "Instinct-Format: 1"]
@@ -33,6 +35,21 @@ def commit_message(batch: Batch, also: Sequence[str]) -> str:
     while lines[-1] == "":
         lines.pop()
     return "\n".join([*lines, "", *trailers]) + "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """The tool calls behind a piece of evidence that `learn` brought; known in the clone that learned it alone."""
+
+    agent: str
+    session: str
+    """The agent's own id of the session."""
+    numbers: tuple[int, ...]
+    """Of the calls, from 1, in the order of the session's files."""
+    actions: tuple[str, ...]
+    """What each did, by name; never what was run."""
+    path: str
+    """The transcript; empty: the session's observations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +71,8 @@ class Line:
     """ledger, observations or inbox."""
     passed: str = ""
     """The level this piece reached, empty otherwise."""
+    calls: Calls | None = None
+    """None where this clone does not know them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,25 +93,34 @@ class Explanation:
     notices: tuple[str, ...] = field(default=())
 
 
-def explain_lines(steps: Iterable[Step], offset: int, policy: Policy, where: Mapping[str, str]) -> tuple[Line, ...]:
-    """Return the fold, step by step, and where each piece of evidence stands."""
+def explain_lines(
+    steps: Iterable[Step], offset: int, policy: Policy, where: Mapping[str, str], calls: Mapping[str, Calls] = NOTHING
+) -> tuple[Line, ...]:
+    """Return the fold, step by step, where each piece of evidence stands, and the calls behind it."""
     lines = []
-    level = policy.level(offset)
+    level, seen = policy.level(offset), Witnesses()
     for step in steps:
-        one, reached = step.evidence, policy.level(offset + step.total)
+        one = step.evidence
+        seen.add(one)
+        reached = seen.level(offset + step.total, offset, policy)
         rose = reached != level and (reached == RULE or (reached == MATURE and level != RULE))
         lines.append(
             Line(
                 one.id, iso_day(day_of(one.id)), one.k, one.by, one.s, one.ctx, step.delta, step.total, step.capped,
-                one.note, where.get(one.id, "inbox"), reached if rose else "",
+                one.note, where.get(one.id, "inbox"), reached if rose else "", calls.get(one.id),
             )
         )  # fmt: skip
         level = reached
     return tuple(lines)
 
 
-def missing_words(live: int, policy: Policy) -> str:
-    """Say what is missing to the next level."""
+def missing_words(live: int, policy: Policy, *, alone: bool = False) -> str:
+    """Say what is missing to the next level; `alone` says that one session stands behind it (`Witnesses`)."""
+    if alone:
+        number = f"{policy.mature - live} more, and " if live < policy.mature else ""
+        return (
+            f"{number}a second session, or a person's word, to {MATURE} ({policy.mature}): one session says all of it"
+        )
     if live >= policy.rule:
         return "it is a rule: there is no higher level"
     name, limit = (MATURE, policy.mature) if live < policy.mature else (RULE, policy.rule)

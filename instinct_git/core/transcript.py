@@ -19,6 +19,7 @@ class ToolCall:
     ``thread``   "" for the main conversation, else the id of the side chain or subagent. Calls of different
                  threads may have run at the same time, so their order means nothing.
     ``day``      YYYYMMDD, UTC, of the call itself; "" where nothing tells: then the session's day is meant.
+    ``action``   what it does, where `actions.named` has told; "" until then.
     """
 
     number: int
@@ -29,6 +30,7 @@ class ToolCall:
     is_error: bool | None
     thread: str
     day: str = ""
+    action: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 LONGEST, SENTENCE = 20_000, 600
 """Characters of a prompt, and of each of its sentences, that are looked at."""
+PASTED = 20, 2_000
+"""Lines and characters from which on a prompt is taken to hold pasted text: then nothing in it is the person's."""
 
 
 class Trigger(NamedTuple):
@@ -117,6 +119,13 @@ def own_words(text: str) -> str:
         kept.append(plain[start : tag.start()])
         start = end + len(tag[1]) + 3
     return "\n".join([*kept, plain[start:]])
+
+
+def said(text: str) -> str:
+    """Return a prompt's own words; "" for one that is long enough to hold pasted text."""
+    words = own_words(text).strip()
+    lines, characters = PASTED
+    return "" if words.count("\n") >= lines or len(words) > characters else words
 
 
 # --- praise and blame -------------------------------------------------------------------------------------------------

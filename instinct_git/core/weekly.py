@@ -112,6 +112,8 @@ SHOWN: Mapping[str, tuple[str, ...]] = {
     "rising": ("kind", "before", "score"),
     "entered": ("kind", "status", "score"),
     "held": ("on", "why"),
+    "contradicting": ("why",),
+    "stale": ("why",),
 }
 """The sections, and the fields of a row that each speaks of besides pattern and title."""
 
@@ -201,13 +203,16 @@ def report(
     files: Mapping[str, PatternFile] | None = None,
     trips: Sequence[Trip] = (),
     held: Iterable[tuple[str, str, str]] = (),
+    contradicting: Iterable[tuple[str, str]] = (),
+    stale: Iterable[tuple[str, str]] = (),
     waiting: Waiting | None = None,
     numbers: Numbers = NUMBERS,
 ) -> Weekly:
     """Make a week's report out of all evidence.
 
     `files` give titles and the texts that are searched for bypasses; `held` is (ISO day, key, breaker) of what a
-    breaker kept out, of any week.
+    breaker kept out, of any week; `contradicting` is (key, what it contradicts) and `stale` (key, what it cites that has
+    vanished), both as they are now.
     """
     day = min(week.last, today)
     known = in_force(evidence, day, numbers)
@@ -227,6 +232,8 @@ def report(
     rows["faded"] = _faded(known, week, files)
     inside = {(at, key, why) for at, key, why in held if week.first.isoformat() <= at <= day.isoformat()}
     rows["held"] = [Row(key, _title(key, (), files), on=at, why=why) for at, key, why in sorted(inside)]
+    for name, told in (("contradicting", contradicting), ("stale", stale)):
+        rows[name] = [Row(key, _title(key, (), files), why=why) for key, why in sorted(told)]
     rows["rising"] = sorted(rows["rising"], key=lambda row: (row.before - row.score, row.pattern))[: numbers.rising]
     for name, order in _ORDER.items():
         rows[name].sort(key=order)

@@ -15,12 +15,16 @@ from instinct_git.errors import InstinctError
 from instinct_git.faces import (
     cli_answers,
     cli_batches,
+    cli_doctor,
     cli_install,
     cli_learn,
     cli_pool,
     cli_promote,
     cli_report,
+    cli_search,
+    cli_share,
     cli_teach,
+    cli_tidy,
     quick,
     render,
 )
@@ -131,15 +135,15 @@ def config(
     as_json: Json = False,
 ) -> int:
     """Show all settings, one setting, or set one."""
-    from instinct_git.storage.config import SETTINGS, shown
+    from instinct_git.storage.config import SETTINGS, setting_of, shown
 
     memory = Memory()
     if name is not None and value is not None:
         memory.configure(name, value, user=user)
     found = memory.config()
-    if name is not None and name not in found.values:
+    if name is not None and setting_of(name) is None:
         memory.configure(name, value or "", user=user)  # raises the error that names near settings
-    rows = [one for one in SETTINGS if name in (None, one.name)]
+    rows = [one for one in SETTINGS if name is None or one is setting_of(name)]
     if as_json:
         print(render.json_text({one.name: found[one.name] for one in rows}))
         return 0
@@ -147,14 +151,6 @@ def config(
     table = [(one.name, shown(found[one.name]), f"{one.meaning} ({where.get(one.name, 'default')})") for one in rows]
     print_lines(render.table(table))
     return 0
-
-
-@app.command(rich_help_panel=SETUP)
-def doctor(as_json: Json = False) -> int:
-    """Say what is in use, what waits since when, and what keeps a batch from being committed. Exit 1 on a problem."""
-    found = Memory().doctor()
-    print(render.json_text({"diagnosis": found})) if as_json else print_lines(render.diagnosis_lines(found))
-    return 1 if any(one.state == "problem" for one in found) else 0
 
 
 # --- teach ----------------------------------------------------------------------------------------------------------
@@ -171,13 +167,14 @@ def observe(
     title: Annotated[Text, typer.Option("--title", help="A title, where the pattern has none.")] = None,
     description: Annotated[Text, typer.Option("--description", help="A description, where it has none.")] = None,
     metadata: Annotated[Text, typer.Option("--metadata", help="A JSON object for the pattern's metadata.")] = None,
+    to: Annotated[str, typer.Option("--to", metavar="global|NAME", help="Into your own or a shared memory.")] = "",
     global_: Annotated[bool, typer.Option("--global", help="Into your own memory, from anywhere.")] = False,
     as_json: Json = False,
 ) -> int:
     """Count one observation: a known key gains 1, a new one starts at 1."""
     return quick.observe(
         key, category=category, source=source, session=session, context=context, note=note, title=title,
-        description=description, metadata=metadata, global_=global_, as_json=as_json,
+        description=description, metadata=metadata, to=to, global_=global_, as_json=as_json,
     )  # fmt: skip
 
 
@@ -190,7 +187,12 @@ def adjust(
 ) -> int:
     """Raise or lower a confidence by a number, as evidence: exact in every merge."""
     done = Memory().adjust(key, by, why=why)
-    print(render.json_text(done._asdict()) if as_json else f"adjusted {done.pattern} by {by:+d}  conf={done.live}")
+    if as_json:
+        print(render.json_text(done._asdict()))
+        return 0
+    print(f"adjusted {done.pattern} by {by:+d}  conf={done.live}")
+    if done.pattern != key.strip():
+        print_lines([f"# {render.clean(key)} counts as {done.pattern} (alias)"])
     return 0
 
 
@@ -215,6 +217,7 @@ def _edited(verb: str, key: str, commit: str, as_json: bool) -> int:
 
 
 cli_batches.register(app)
+cli_doctor.register(app)
 cli_learn.register(app)
 cli_pool.register(app)
 cli_promote.register(app)
@@ -222,6 +225,8 @@ cli_answers.register(app)
 cli_teach.register(app)
 cli_report.register(app, export_app)
 cli_install.register(app, export_app)
+cli_tidy.register(app)
+cli_share.register(app)
 
 
 # --- read -----------------------------------------------------------------------------------------------------------
@@ -231,10 +236,15 @@ cli_install.register(app, export_app)
 def suggest(
     limit: Annotated[int | None, typer.Option("--limit", "-n", min=0, help="At most so many.")] = None,
     budget: Annotated[int | None, typer.Option("--budget", min=0, help="At most so many tokens.")] = None,
+    for_text: Annotated[str, typer.Option("--for", metavar="TEXT", help="What concerns this task first.")] = "",
+    paths: Annotated[list[str] | None, typer.Option("--paths", help="A file in play; may be given again.")] = None,
+    explain_budget: Annotated[bool, typer.Option("--explain-budget", help="Show what was left out, and why.")] = False,
     as_json: Json = False,
 ) -> int:
     """Print what an agent should know now: mature patterns and rules, strongest first."""
-    return quick.suggest(limit=limit, budget=budget, as_json=as_json)
+    return quick.suggest(
+        limit=limit, budget=budget, for_text=for_text, paths=paths, explain_budget=explain_budget, as_json=as_json
+    )
 
 
 @app.command("list", rich_help_panel=READ)
@@ -264,19 +274,7 @@ def show(key: Key, as_json: Json = False) -> int:
     return 0
 
 
-@app.command(rich_help_panel=READ)
-def search(
-    query: Annotated[list[str], typer.Argument(help="Words, or a part of a key; Chinese too.", show_default=False)],
-    limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="At most so many.")] = 20,
-    as_json: Json = False,
-) -> int:
-    """Find patterns by key, title, tags, description and text."""
-    found = Memory().search(" ".join(query), limit)
-    if as_json:
-        print(render.json_text({"patterns": [one.as_json() for one in found]}))
-    else:
-        print_lines([*render.pattern_lines(found, because=True), f"# {len(found)} found"])
-    return 0
+cli_search.register(app)
 
 
 @app.command(rich_help_panel=READ)
@@ -302,25 +300,6 @@ def history(
     return 0
 
 
-@app.command(rich_help_panel=READ)
-def stats(
-    session: Annotated[
-        Text, typer.Option("--session", metavar="ID", help="One session in sum: `last`, or an agent's id of it.")
-    ] = None,
-    as_json: Json = False,
-) -> int:
-    """Show the memory in numbers, what waits, and what would move it."""
-    if session is not None:
-        from instinct_git.faces.cli_sessions import summary_lines
-
-        found = Memory().session_summary(session)
-        print(render.json_text(found)) if as_json else print_lines(summary_lines(found))
-        return 0
-    one = Memory().stats()
-    print(render.json_text(one)) if as_json else print_lines(render.stats_lines(one))
-    return 0
-
-
 # --- promote, verify, exchange --------------------------------------------------------------------------------------
 
 
@@ -331,6 +310,10 @@ def check(
         Text,
         typer.Option("--base", metavar="REV", help="Also what changed since this branch left REV (a pull request)."),
     ] = None,
+    stale: Annotated[
+        bool,
+        typer.Option("--stale", help="Also whether the files and commands that patterns and skills cite are there."),
+    ] = False,
     as_json: Json = False,
 ) -> int:
     """Verify the memory: everything parses, every number follows from the evidence. Exit 1 on an error."""
@@ -339,7 +322,9 @@ def check(
         if total >= 500 and (done % 100 == 0 or done == total):
             print(f"\r{done} of {total} commits", end="\n" if done == total else "", file=sys.stderr, flush=True)
 
-    findings = Memory().check(history=history, base=base, progress=progress if sys.stderr.isatty() else None)
+    findings = Memory().check(
+        history=history, base=base, stale=stale, progress=progress if sys.stderr.isatty() else None
+    )
     errors = sum(one.severity == "error" for one in findings)
     if as_json:
         print(render.json_text({"errors": errors, "findings": findings}))
@@ -372,7 +357,4 @@ def serve(
     root: Annotated[Path | None, typer.Option("--root", help="The project; default: the current folder.")] = None,
 ) -> int:
     """Serve the memory to an agent over MCP (standard input and output)."""
-    from instinct_git.faces.mcp_server import serve as serve_mcp
-
-    serve_mcp(root)
-    return 0
+    return quick.serve(root)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the batches to the command line."""
-    for verb in (record, consolidate, decay, compact):
+    for verb in (record, consolidate, decay, compact, gc):
         app.command(rich_help_panel=BATCHES)(verb)
 
 
@@ -44,6 +44,15 @@ def decay(
 ) -> int:
     """Let what was not seen for a while fade: 1 less, at most once a week."""
     return _batch(Memory().decay(days, dry_run=dry_run, here=here), as_json)
+
+
+def gc(
+    dry_run: DryRun = False,
+    here: Annotated[bool, typer.Option("--here", help="On this branch too, not only on the default one.")] = False,
+    as_json: Json = False,
+) -> int:
+    """Keep the memory small: files of joined keys and the weakest patterns over the caps go, each with its reason."""
+    return _batch(Memory().gc(dry_run=dry_run, here=here), as_json)
 
 
 def compact(

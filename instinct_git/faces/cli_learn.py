@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from time import sleep as wait
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from instinct_git.errors import InstinctError
 from instinct_git.faces import render
 from instinct_git.faces.cli_options import PROMOTE, TEACH, DryRun, Json, print_lines
 from instinct_git.memory import Memory
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
 
 MANY = 20
 """Files from which on a person at a terminal sees how far it is."""
+INTERVAL = 10.0
+"""Seconds between two looks of a watch."""
 SHOWN = 12
 """Held candidates that are named one by one."""
 
@@ -40,15 +45,74 @@ def learn(
         str, typer.Option("--since", metavar="DATE", help="Only files changed on this day or later.")
     ] = "",
     every: Annotated[bool, typer.Option("--all", help="Read what was learned before again, too.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Go on learning what is new, until Ctrl-C.")] = False,
+    interval: Annotated[
+        float | None, typer.Option("--interval", metavar="SECONDS", help="With --watch: look every so often (10).")
+    ] = None,
+    from_evidence: Annotated[
+        bool,
+        typer.Option("--from-evidence", help="Learn from the order of what agents observed, not from transcripts."),
+    ] = False,
     dry_run: DryRun = False,
     as_json: Json = False,
 ) -> int:
     """Learn from transcripts: what recurs is counted, what qualifies becomes a candidate, reuses that worked count."""
-    done = Memory().learn(paths or (), agent=agent, since=since, all=every, dry_run=dry_run, progress=_progress())
+    _refuse_together(paths, watch, interval, from_evidence, dry_run, every)
+    if watch:
+        return _watch(
+            paths or (),
+            as_json,
+            agent=agent,
+            since=since,
+            all=every,
+            interval=INTERVAL if interval is None else interval,
+        )
+    if from_evidence:
+        done = Memory().learn_observed(agent=agent, since=since, dry_run=dry_run)
+    else:
+        done = Memory().learn(paths or (), agent=agent, since=since, all=every, dry_run=dry_run, progress=_progress())
     print(render.json_text(done)) if as_json else print_lines(learn_lines(done))
     if done.dry_run and not dry_run:
         print("# in CI nothing is recorded: `record_in_ci: true` in the config changes that", file=sys.stderr)
     return 0
+
+
+def _refuse_together(
+    paths: Sequence[Path] | None, watch: bool, interval: float | None, from_evidence: bool, dry_run: bool, every: bool
+) -> None:
+    if interval is not None and not watch:
+        raise InstinctError("`--interval` says how often `--watch` looks", "add `--watch`, or leave it out")
+    if watch and dry_run:
+        raise InstinctError("a watch that writes nothing would find the same again and again", "leave one of them out")
+    if from_evidence and (watch or paths or every):
+        other = "`--watch`" if watch else "paths" if paths else "`--all`"
+        raise InstinctError(f"`--from-evidence` and {other} do not go together", "leave one of them out")
+
+
+def _watch(paths: Sequence[Path], as_json: bool, **options: Any) -> int:
+    """Print a line for each round with news; only Ctrl-C ends it (exit 130), or an error."""
+    rounds = Memory().watch(paths, wait=wait, **options)
+    print("watching; Ctrl-C ends it", file=sys.stderr, flush=True)
+    for done in rounds:
+        if as_json:
+            print(json.dumps(render.plain(done), ensure_ascii=False, default=str), flush=True)
+        else:
+            print_lines(watch_lines(done))
+            sys.stdout.flush()
+    return 0
+
+
+def watch_lines(done: LearnResult) -> list[str]:
+    """Return a line about what a round has learned, and one for each pattern that grew and candidate that entered."""
+    grown = [f"  {one.key}  +{one.new}" for one in done.patterns if one.new]
+    asked = [f"  remembered {render.clean(one.key)}" for one in done.asked if one.new]
+    entered = [f"  candidate {render.clean(one.key)}" for one in done.entered]
+    return [
+        f"learned {_count(done.new, 'observation')} from {_count(done.sessions, 'session')}",
+        *grown,
+        *asked,
+        *entered,
+    ]
 
 
 def scan(
@@ -93,7 +157,7 @@ def learn_lines(done: LearnResult) -> list[str]:
     lines += _pool_lines(done.entered, done.held)
     lines += [f"left out: a report's line {one.line}: {render.clean(one.why)}" for one in done.left_out]
     lines.append(
-        f"# {_count(done.calls, 'tool call')} in {_count(done.sessions, 'session')}; "
+        f"# {_count(done.calls, 'observation' if done.from_evidence else 'tool call')} in {_count(done.sessions, 'session')}; "
         f"{_count(done.new, 'observation')} {verb} new; {_in_all(done, would)}"
     )
     if done.gathered is not None:
@@ -141,7 +205,8 @@ def _pool_lines(entered: Sequence[Entered], held: Sequence[Held]) -> list[str]:
         keys = [render.clean(one.key) for one in held if (one.breaker, one.why, one.until) == reason]
         breaker, why, until = reason
         more = f" and {len(keys) - SHOWN} more" if len(keys) > SHOWN else ""
-        lines.append(f"held by the breaker {breaker} ({why}); a `learn` or `scan` from {until} on lets them enter:")
+        later = f"; a `learn` or `scan` from {until} on lets them enter" if until else ""
+        lines.append(f"held by the breaker {breaker} ({why}){later}:")
         lines.append(f"  {', '.join(keys[:SHOWN])}{more}")
     return lines
 

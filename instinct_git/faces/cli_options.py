@@ -21,6 +21,7 @@ Text = str | None
 
 SETUP, TEACH, BATCHES = "Set up", "Teach", "Batches (one commit each)"
 READ, PROMOTE, VERIFY, EXCHANGE = "Read", "Promote", "Verify", "Exchange"
+SHARE = "Share"
 
 
 _DRIVES = re.compile(r"\x1b(?!\[[0-9;]*m)|[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f]")

@@ -10,6 +10,7 @@ from instinct_git.errors import InstinctError
 from instinct_git.faces import render
 from instinct_git.faces.cli_options import PROMOTE, TEACH, Json, Key, Text, print_lines
 from instinct_git.memory import Memory
+from instinct_git.operations.comparing import joining
 
 if TYPE_CHECKING:
     from instinct_git.core.candidates import Candidate
@@ -49,6 +50,9 @@ def remember(
         print(render.json_text(render.candidate(one)))
         return 0
     print_lines([*render.candidate_lines([one]), _next(one, memory.show(one.pattern).status)])
+    print_lines(
+        f"# {other} says the same: `{joining(one.pattern, other)}` joins them" for other in memory.alike(one.pattern)
+    )
     return 0
 
 
@@ -70,6 +74,7 @@ def feedback(
     context: Annotated[Text, typer.Option("--context", help="Where: a project or a task.")] = None,
     source: Annotated[str, typer.Option("--source", help="Which agent used it.")] = "",
     note: Annotated[Text, typer.Option("--note", help="Your words; they stay in this clone.")] = None,
+    to: Annotated[str, typer.Option("--to", metavar="global|NAME", help="Of your own or a shared memory.")] = "",
     as_json: Json = False,
 ) -> int:
     """Say how a pattern did: it counts as evidence."""
@@ -82,7 +87,7 @@ def feedback(
     ]
     if len(chosen) != 1:
         raise InstinctError("say one thing", "--worked, --failed, --confirm or --deny")
-    done = Memory().feedback(key, chosen[0], context=context, source=source, note=note)
+    done = Memory().feedback(key, chosen[0], to=to, context=context, source=source, note=note)
     if as_json:
         print(
             render.json_text(
@@ -104,12 +109,28 @@ def candidates(
     ready: Annotated[bool, typer.Option("--ready", help="Only those that are ready or nominated.")] = False,
     archived: Annotated[bool, typer.Option("--archived", help="Those that were answered or expired.")] = False,
     kind: Annotated[Text, typer.Option("--kind", help="skill, procedure, rule or memory.")] = None,
+    universal: Annotated[bool, typer.Option("--universal", help="Rules of two or more of your projects.")] = False,
     as_json: Json = False,
 ) -> int:
     """List what may become durable knowledge, highest score first."""
+    if universal:
+        return _universal(as_json)
     found = Memory().candidates(ready=ready, archived=archived, kind=kind)
     if as_json:
         print(render.json_text({"candidates": [render.candidate(one) for one in found]}))
     else:
         print_lines([*render.candidate_lines(found), f"# {len(found)} candidate{'' if len(found) == 1 else 's'}"])
+    return 0
+
+
+def _universal(as_json: bool) -> int:
+    found = Memory().universal()
+    if as_json:
+        print(render.json_text({"universal": found}))
+        return 0
+    rows = [(one.pattern, f"conf={one.confidence}", ", ".join(one.names), render.clean(one.words)) for one in found]
+    print_lines([*render.table(rows), f"# {len(found)} rule{'' if len(found) == 1 else 's'} of two or more projects"])
+    print_lines(
+        ["# `instinct propose KEY --to global` (or a shared memory's name) proposes one there"] if found else []
+    )
     return 0

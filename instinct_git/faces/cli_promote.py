@@ -35,6 +35,10 @@ def propose(
     push: Annotated[bool, typer.Option("--push", help="Push the branch, too.")] = False,
     pr: Annotated[bool, typer.Option("--pr", help="Push, and open the pull request (gh, glab), or say where.")] = False,
     remote: Annotated[str, typer.Option("--remote", help="Push there; default: the default branch's remote.")] = "",
+    over: Annotated[
+        list[str] | None,
+        typer.Option("--over", metavar="KEY", help="Although KEY contradicts it: you choose this one; repeatable."),
+    ] = None,
     dry_run: DryRun = False,
     as_json: Json = False,
 ) -> int:
@@ -49,6 +53,7 @@ def propose(
         pr=pr,
         remote=remote,
         dry_run=dry_run,
+        over=over or (),
         ask=_ask if terminal else None,
     )
     print(render.json_text(done)) if as_json else print_lines(_lines(done))

@@ -1,4 +1,4 @@
-"""Where `instinct` starts. `observe` and `suggest` run at once; every other verb loads the whole command line."""
+"""Where `instinct` starts. `observe`, `suggest` and `serve` run at once; every other verb loads the whole command line."""
 
 from __future__ import annotations
 
@@ -24,6 +24,11 @@ def main() -> int:
         from instinct_git.faces import session_end
 
         return session_end.run(arguments[1:])
+    if arguments == ["--version"]:  # `doctor` asks every program of our name that agents find: nothing else happens
+        from instinct_git import __version__
+
+        print(f"instinct-git {__version__}")
+        return 0
     try:
         code = _run(arguments)
         if code in (0, 1) and "--json" not in arguments and arguments[:1] not in (["suggest"], ["serve"]):
@@ -40,7 +45,7 @@ def main() -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    if arguments and arguments[0] in ("observe", "suggest") and "_INSTINCT_COMPLETE" not in os.environ:
+    if arguments and arguments[0] in ("observe", "suggest", "serve") and "_INSTINCT_COMPLETE" not in os.environ:
         gc.disable()  # a process that lives for fifty milliseconds leaves nothing worth collecting
         from instinct_git.faces import quick
 

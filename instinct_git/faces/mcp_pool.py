@@ -11,11 +11,13 @@ from typing import Annotated, Any, Literal
 
 from mcp.server.mcpserver import Context, Elicit, ElicitationResult, Resolve
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.types import CallToolResult
 from pydantic import Field
 
 from instinct_git.core.candidates import Candidate
 from instinct_git.core.keys import describe
 from instinct_git.faces import render
+from instinct_git.faces.mcp_results import Counted, Pooled, Proposed, result
 from instinct_git.faces.mcp_sitting import (
     DECLINED,
     NO,
@@ -26,7 +28,6 @@ from instinct_git.faces.mcp_sitting import (
     Text,
     can_ask,
     client_name,
-    compact,
     quoted,
     said,
 )
@@ -98,9 +99,9 @@ class PoolTools:
         session: Annotated[Text, Field(description="Your session id; default: this server's run")] = "",
         category: Annotated[Text, Field(description="Only for a key without prefix")] = "",
         remember: Annotated[bool, Field(description="The person asked to remember it; they are asked")] = False,
-    ) -> str:
-        """Count that something recurred: a sequence, preference, fix, combo or note. Known keys gain 1, new ones start
-        at 1. Returns the live confidence (5 mature, 10 rule)."""
+    ) -> Annotated[CallToolResult, Counted]:
+        """Count that something recurred. Known keys gain 1, new ones start at 1. Returns the live confidence (5 mature, 10
+        rule)."""
         with self._sitting.memory() as memory:
             one = memory.observe(
                 key, category or None, client_name(ctx), session or self._sitting.session, context or None,
@@ -115,7 +116,7 @@ class PoolTools:
                 told["notice"] = "this project has no memory: counted in the user's global one"
             if remember:
                 told.update(self._remember(memory, ctx, wish, one.pattern, title, description, context))
-        return compact(told)
+        return result(told)
 
     def _remember(
         self, memory: Memory, ctx: Ctx, wish: ElicitationResult[Answer], key: str, title: str, description: str,
@@ -143,7 +144,7 @@ class PoolTools:
         answer: Annotated[Literal["worked", "failed", "ask"], Field(description="ask: the person says")],
         context: Annotated[Text, Field(description="Where: a project or task")] = "",
         note: Text = "",
-    ) -> str:
+    ) -> Annotated[CallToolResult, Counted]:
         """Say how a suggestion did after you used it: worked only if a check passed. Praise or blame is the person's:
         ask."""
         kind = {"worked": "succeeded", "failed": "failed"}.get(answer, "")
@@ -161,20 +162,23 @@ class PoolTools:
             told["candidate"] = _short(done.candidate)
             if done.candidate.status == "nominated":
                 told["notice"] = _nominated(done.candidate)
-        return compact(told)
+        return result(told)
 
-    def candidates(self, ready: Annotated[bool, Field(description="Only those ready or nominated")] = False) -> str:
+    def candidates(
+        self, ready: Annotated[bool, Field(description="Only those ready or nominated")] = False
+    ) -> Annotated[CallToolResult, Pooled]:
         """What may become a skill, procedure, rule or memory, nominated ones first, with the command by which a person
         answers."""
         with self._sitting.memory() as memory:
             found = memory.candidates(ready=ready)
         shown = sorted(found, key=lambda one: one.status != "nominated")[:MOST_CANDIDATES]
-        lines = [*render.candidate_lines(shown), f"# {len(found)} candidate{'' if len(found) == 1 else 's'}"]
-        if len(found) > len(shown):
-            lines.append(f"# {len(found) - len(shown)} more left out")
+        notices = [f"{len(found) - len(shown)} more left out"] if len(found) > len(shown) else []
         if any(one.status == "nominated" for one in shown):
-            lines.append("# tell the person of the nominated ones; `propose` asks them")
-        return "\n".join(lines)
+            notices.append("tell the person of the nominated ones; `propose` asks them")
+        count = f"{len(found)} candidate{'' if len(found) == 1 else 's'}"
+        lines = [*render.candidate_lines(shown), *(f"# {line}" for line in (count, *notices))]
+        rows = [{"pattern": one.pattern, **_short(one), "person": command(one.pattern)} for one in shown]
+        return result(Pooled(candidates=rows, notices=notices), lines)
 
     def propose(
         self,
@@ -182,7 +186,7 @@ class PoolTools:
         key: Key,
         kind: Kind = "",
         name: Annotated[Text, Field(description="Default: from the title")] = "",
-    ) -> str:
+    ) -> Annotated[CallToolResult, Proposed]:
         """Ask the person to open a proposal: a branch for review. Without their yes it only shows the plan."""
         with self._sitting.memory() as memory:
             forbidden = not memory.config()["agent_commits"]
@@ -196,7 +200,7 @@ class PoolTools:
             told.update(commit=done.commit, files=list(done.files), next=list(done.review))
         else:
             told.update(plan=_cut(done.diff), next=_why_not(done.unchanged, agreed, forbidden, key))
-        return compact({**told, "notices": list(done.notices)})
+        return result({**told, "notices": list(done.notices)})
 
 
 def _why_not(unchanged: bool, agreed: str, forbidden: bool, key: str) -> str:

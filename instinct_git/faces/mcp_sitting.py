@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import threading
 from collections.abc import Callable, Iterator
@@ -11,11 +12,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
+from mcp import MCPError
 from mcp.server.mcpserver import AcceptedElicitation, Context, DeclinedElicitation, ElicitationResult
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
+from mcp.types import INTERNAL_ERROR
 from pydantic import BaseModel, BeforeValidator, Field
 
-from instinct_git.errors import InstinctError, InvalidKey, UnknownPattern
+from instinct_git.errors import InstinctError, InvalidKey, UnknownPattern, UnknownSkill
 from instinct_git.faces import render
 from instinct_git.memory import Memory
 
@@ -41,11 +44,17 @@ class Sitting:
         # The tools run in worker threads; a memory's temporary files are named for the process, so one call at a time.
         self._turn = threading.Lock()
 
+    def told_as(self) -> tuple[str, str]:
+        """Return (session, agent) under which suggestions are counted: the agent's own session where it says so, so that
+        what a hook told it at its start counts once."""
+        own = os.environ.get("CLAUDE_CODE_SESSION_ID", "")
+        return (own, "claude-code") if own else (self.session, "")
+
     @contextmanager
     def memory(self) -> Iterator[Memory]:
         """Open the memory anew, for a tool: a checkout shows at once, and a known error reaches the model."""
         try:
-            with self._turn, Memory(self._root, now=self._now) as memory:
+            with self._opened() as memory:
                 yield memory
         except InstinctError as problem:
             raise ToolError(_told(problem)) from None
@@ -54,12 +63,26 @@ class Sitting:
     def shelf(self) -> Iterator[Memory]:
         """Open the memory anew, for a resource."""
         try:
-            with self._turn, Memory(self._root, now=self._now) as memory:
+            with self._opened() as memory:
                 yield memory
-        except (UnknownPattern, InvalidKey) as problem:
+        except (UnknownPattern, UnknownSkill, InvalidKey) as problem:
             raise ResourceNotFoundError(_told(problem)) from None
         except InstinctError as problem:
             raise ResourceError(_told(problem)) from None
+
+    @contextmanager
+    def desk(self) -> Iterator[Memory]:
+        """Open the memory anew, for a prompt."""
+        try:
+            with self._opened() as memory:
+                yield memory
+        except InstinctError as problem:
+            raise MCPError(INTERNAL_ERROR, _told(problem)) from None
+
+    @contextmanager
+    def _opened(self) -> Iterator[Memory]:
+        with self._turn, Memory(self._root, now=self._now) as memory:
+            yield memory
 
 
 def _told(problem: InstinctError) -> str:

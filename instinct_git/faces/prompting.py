@@ -42,8 +42,7 @@ def asking(text: str) -> str:
     enough to be pasted, and for what looks like a secret (law 9)."""
     from instinct_git.bridges.secrets import find_secrets
     from instinct_git.core.asking import triggers_given
-    from instinct_git.core.entry import said
-    from instinct_git.core.triggers import asks_to_remember
+    from instinct_git.core.triggers import asks_to_remember, said
 
     words = said(text)
     trigger = asks_to_remember(words)

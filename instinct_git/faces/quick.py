@@ -1,4 +1,4 @@
-"""`observe` and `suggest` without the command-line library: an agent may call them hundreds of times a day.
+"""`observe`, `suggest` and `serve` without the command-line library: an agent may call them hundreds of times a day.
 
 What these two parsers do not know (help, completion, a mistake) goes to `faces/cli.py`, whose options are the same (a
 test compares the two).
@@ -6,6 +6,7 @@ test compares the two).
 
 from __future__ import annotations
 
+import os
 import sys
 
 from instinct_git.errors import InstinctError
@@ -21,16 +22,25 @@ if TYPE_CHECKING:
 OBSERVE_VALUES = {
     "--cat": "category", "-c": "category", "--source": "source", "-s": "source", "--session": "session",
     "--context": "context", "--note": "note", "--title": "title", "--description": "description",
-    "--metadata": "metadata",
+    "--metadata": "metadata", "--to": "to",
 }  # fmt: skip
 OBSERVE_FLAGS = {"--global": "global_", "--json": "as_json"}
-SUGGEST_VALUES = {"--limit": "limit", "-n": "limit", "--budget": "budget"}
-SUGGEST_FLAGS = {"--json": "as_json"}
+SUGGEST_VALUES = {"--limit": "limit", "-n": "limit", "--budget": "budget", "--for": "for_text", "--paths": "paths"}
+SUGGEST_FLAGS = {"--json": "as_json", "--explain-budget": "explain_budget"}
+SEVERAL = frozenset(("--paths",))
+"""Options that may be given several times."""
+SERVE_VALUES = {"--root": "root"}
 MEND = "nothing was written; mend it"
 
 
 def run(verb: str, arguments: list[str]) -> int | None:
     """Run the verb and return its exit code, or None when the full command line must see to it."""
+    if verb == "serve":
+        parsed = _parse(arguments, SERVE_VALUES, {})
+        if parsed is None or parsed[0]:
+            return None
+        root = parsed[1].get("root")
+        return guarded(lambda: serve(root), False)
     values, flags = (OBSERVE_VALUES, OBSERVE_FLAGS) if verb == "observe" else (SUGGEST_VALUES, SUGGEST_FLAGS)
     parsed = _parse(arguments, values, flags)
     if parsed is None or (verb == "observe") != (len(parsed[0]) == 1) or len(parsed[0]) > 1:
@@ -39,12 +49,12 @@ def run(verb: str, arguments: list[str]) -> int | None:
     if verb == "observe":
         return guarded(lambda: observe(positional[0], **options), bool(options.get("as_json")))
     try:
-        numbers = {name: int(options[name]) for name in ("limit", "budget") if name in options}
+        options |= {name: int(options[name]) for name in ("limit", "budget") if name in options}
     except ValueError:
         return None
-    if any(number < 0 for number in numbers.values()):
+    if any(options.get(name, 0) < 0 for name in ("limit", "budget")):
         return None
-    return guarded(lambda: suggest(as_json=bool(options.get("as_json")), **numbers), bool(options.get("as_json")))
+    return guarded(lambda: suggest(**options), bool(options.get("as_json")))
 
 
 def _parse(
@@ -57,13 +67,16 @@ def _parse(
         name, equals, value = word.partition("=")
         if word in flags:
             options[flags[word]] = True
-        elif name in values and equals and name.startswith("--"):
-            options[values[name]] = value
-        elif word in values:
-            given = next(rest, None)
-            if given is None:
-                return None
-            options[values[word]] = given
+        elif (name in values and equals and name.startswith("--")) or word in values:
+            if not equals or word in values:
+                name, given = word, next(rest, None)
+                if given is None:
+                    return None
+                value = given
+            if name in SEVERAL:
+                options.setdefault(values[name], []).append(value)
+            else:
+                options[values[name]] = value
         elif word.startswith("-") and word != "-":
             return None
         else:
@@ -117,18 +130,20 @@ def _show_bug(problem: Exception, as_json: bool) -> int:
 
 def observe(key: str, *, category: str | None = None, source: str = "", session: str | None = None,
             context: str | None = None, note: str | None = None, title: str | None = None,
-            description: str | None = None, metadata: str | None = None, global_: bool = False,
+            description: str | None = None, metadata: str | None = None, to: str = "", global_: bool = False,
             as_json: bool = False) -> int:  # fmt: skip
     """Count one observation, or with `-` one a line of standard input, and print the live values."""
     from instinct_git.memory import Memory
     from instinct_git.operations.observing import Draft
 
+    if global_ and to not in ("", "global"):
+        raise InstinctError("--global and --to name two memories", "give one of them")
     memory = Memory(scope="global" if global_ else None)
     common = Draft(
         key, category, source, session, context, note, title, description, _metadata(metadata) if metadata else None
     )
     drafts = _from_stdin(common) if key == "-" else [common]
-    done = memory.observe_many(drafts) if drafts else []
+    done = memory.observe_many(drafts, to=to) if drafts else []
     if as_json:
         import json
 
@@ -139,7 +154,7 @@ def observe(key: str, *, category: str | None = None, source: str = "", session:
         live = "" if one.live is None else f"  conf={one.live}"
         silent = f"  ({one.status}: it stays silent)" if one.status != "active" else ""
         print(f"observed {one.pattern}{live}{silent}")
-    if memory.fell_back and not global_:
+    if memory.fell_back and not global_ and not to:
         _say_where(memory)
     if any(one.live is None for one in done):
         _say_what_is_wrong(memory)
@@ -200,21 +215,41 @@ def _from_stdin(common: Draft) -> list[Draft]:
     return drafts
 
 
-def suggest(*, limit: int | None = None, budget: int | None = None, as_json: bool = False) -> int:
-    """Print what an agent should know now."""
+def suggest(*, limit: int | None = None, budget: int | None = None, for_text: str = "",
+            paths: list[str] | None = None, explain_budget: bool = False, as_json: bool = False) -> int:  # fmt: skip
+    """Print what an agent should know now, or with `explain_budget` what was taken and left out, and why."""
     from instinct_git.faces import render
     from instinct_git.memory import Memory
 
-    found = Memory().suggestions(limit, budget=budget)
+    found = Memory().suggestions(limit, budget=budget, for_text=for_text, paths=paths or ())
     if as_json:
-        print(render.json_text({"patterns": [one.as_json() for one in found.patterns]}))
+        data: dict[str, Any] = {"patterns": [one.as_json() for one in found.patterns]}
+        if explain_budget:
+            data |= render.budget_json(found)
+        print(render.json_text(data))
         return 0
-    for line in render.suggestion_lines(found):
+    for line in render.budget_lines(found) if explain_budget else render.suggestion_lines(found):
         print(line)
     for line in found.nominated:
         print(f"# {line}")
     for notice in found.notices:
         print(f"# {notice}", file=sys.stderr)
+    return 0
+
+
+def serve(root: str | os.PathLike[str] | None = None) -> int:
+    """Serve the memory over MCP until the client closes standard input."""
+    import gc
+
+    gc.disable()  # loading the SDK makes a great many objects and hardly any garbage: a quarter of the start
+    try:
+        from instinct_git.faces.mcp_server import ready
+
+        server = ready(root)
+        gc.freeze()
+    finally:
+        gc.enable()
+    server.run("stdio")
     return 0
 
 

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from instinct_git.core.candidates import Candidate
     from instinct_git.core.pattern import Finding
-    from instinct_git.core.report import Explanation, Stats
+    from instinct_git.core.report import Calls, Explanation, Stats
     from instinct_git.operations.batches import BatchResult
     from instinct_git.operations.diagnosing import Diagnosis
-    from instinct_git.operations.reading import Pattern, Suggestions
+    from instinct_git.operations.reading import Pattern
+    from instinct_git.operations.searching import Hit
     from instinct_git.operations.setup import SetUp
+    from instinct_git.operations.suggesting import Suggestions
 
 _COLOURS = {
     "rule": "32", "mature": "36", "raw": "2", "faded": "2", "error": "31", "warning": "33", "notice": "2",
@@ -89,19 +91,41 @@ def suggestion_lines(found: Suggestions) -> list[str]:
     return lines
 
 
+def budget_lines(found: Suggestions) -> list[str]:
+    """Return every mature pattern with what it takes of the token budget and what became of it."""
+    from instinct_git.operations.suggesting import explained
+
+    rows = [(key, f"{cost:>4} tokens", clean(what)) for key, what, cost in explained(found)]
+    return [*table(rows), f"# {found.spent} of {found.budget} tokens are taken"]
+
+
+def budget_json(found: Suggestions) -> dict[str, Any]:
+    """Return the same as plain data."""
+    from instinct_git.operations.suggesting import explained
+
+    rows = [{"pattern": key, "tokens": cost, "what": what} for key, what, cost in explained(found)]
+    return {"budget": found.budget, "spent": found.spent, "explained": rows}
+
+
 def marked(one: Pattern) -> str:
     """Return the mark of a suggestion that no review has answered yet."""
     return " (awaiting review)" if one.because == "awaiting review" else ""
 
 
-def pattern_lines(patterns: Iterable[Pattern], *, because: bool = False) -> list[str]:
-    """Return patterns as a table."""
+def pattern_lines(patterns: Iterable[Pattern | Hit], *, because: bool = False) -> list[str]:
+    """Return patterns, or what a search found, as a table."""
     rows = []
     for one in patterns:
         number = str(one.confidence) if one.live == one.confidence else f"{one.confidence} (live {one.live})"
-        mark = "" if one.status == "active" else f" {one.status}"
+        kind = str(getattr(one, "kind", ""))
+        marks = [
+            one.level or kind,
+            "candidate" if kind == "candidate" else "",
+            "" if one.status == "active" else one.status,
+        ]
+        state = f"[{' '.join(filter(None, marks))}]"
         origin = f"  ({one.because})" if because and one.because else ""
-        rows.append((one.pattern, number, f"[{one.level}{mark}]", one.category, clean(one.words) + origin))
+        rows.append((clean(one.pattern), number if one.level else "", state, one.category, clean(one.words) + origin))
     return table(rows)
 
 
@@ -115,6 +139,7 @@ def show_lines(one: Pattern, body: str) -> list[str]:
         ("path", one.path or "(no batch has made a file yet)"),
     ]  # fmt: skip
     lines = [f"{pad(name + ':', 13)}{value}" for name, value in fields if value]
+    lines += [f"{pad('note:', 13)}{clean(one.because)}"] if one.because else []
     if one.metadata:
         lines.append(f"{pad('metadata:', 13)}{json.dumps(one.metadata, ensure_ascii=False)}")
     return lines + (["", *body.strip().split("\n")] if body.strip() else [])
@@ -131,7 +156,10 @@ def batch_lines(done: BatchResult) -> list[str]:
         before = "new" if one.before is None else str(one.before)
         level = "faded" if one.after <= 0 else one.level
         lines.append(f"{one.key}  {before} -> {one.after}  {level}")
-    lines += [f"{key}  gone (faded for a week or more)" for key in done.faded]
+    from instinct_git.core.batch import FADED_WORDS
+
+    why, goes = dict(done.gone), "would go" if done.dry_run and done.gone else "gone"
+    lines += [f"{key}  {goes} ({why.get(key, FADED_WORDS)})" for key in done.faded]
     if done.verb == "record":
         lines.append(f"Recorded: {done.recorded}")
     else:
@@ -177,12 +205,23 @@ def explain_lines(one: Explanation) -> list[str]:
         session = f"session {line.session}" if line.session else ""
         number = f"= {line.confidence}"
         rows.append((line.day, line.id, line.kind, line.source or "-", session, delta, number, line.where, clean(told)))
-    lines += ["  " + row for row in table(rows)]
+    for line, row in zip(one.lines, table(rows), strict=True):
+        lines.append("  " + row)
+        if line.calls is not None:
+            lines.append(f"      {_calls(line.calls)}")
     if one.offset:
         lines.append(f"  {one.offset:+d} by hand in the file")
     lines += [f"  retracted: {evidence_id}" for evidence_id in one.retracted]
     lines.append(f"# {one.missing}")
     return lines + [f"# {notice}" for notice in one.notices]
+
+
+def _calls(one: Calls) -> str:
+    """Say which calls stand behind a piece of evidence."""
+    what = "call" if one.path else "observation"
+    steps = ", ".join(f"{number} {action}" for number, action in zip(one.numbers, one.actions, strict=False))
+    where = f"session {one.session}" + (f" ({one.path})" if one.path else "")
+    return clean(f"{what}{'' if len(one.numbers) == 1 else 's'} {steps} of {where}")
 
 
 def stats_lines(one: Stats) -> list[str]:

@@ -21,7 +21,8 @@ _EN: Mapping[str, str] = {
     "pool": "Pool", "reused": "Reused this week", "awaiting": "Awaiting review", "expiring": "Expiring soon",
     "cleaned": "Cleaned this week", "promoted": "Promoted", "rejected": "Rejected", "rising": "Rising",
     "breakers": "Breakers", "waiting": "Not folded yet", "entered": "New in the pool", "held": "Held by a breaker",
-    "expired": "Expired", "faded": "Faded",
+    "expired": "Expired", "faded": "Faded", "contradicting": "Contradictions, for a person to settle", "stale": "Stale",
+    "contradicts": "contradicts {why}", "cites": "cites {why}, which has vanished: `instinct check --stale`",
     "pool is": "{size} candidate{s}", "reused is": "{times} time{s}: {worked} worked, {failed} failed",
     "number": "{n}", "expiring is": "{n} within {days} days", "cleaned is": "{n}: {expired} expired, {faded} faded",
     "nothing": "nothing tripped", "waits": "{inbox} in the inbox{since}, {recorded} recorded: `{command}`",
@@ -39,6 +40,8 @@ _ZH: Mapping[str, str] = {
     "pool": "候选池", "reused": "本周复用", "awaiting": "待审核", "expiring": "即将过期", "cleaned": "本周清理",
     "promoted": "已晋升", "rejected": "已拒绝", "rising": "上升最快", "breakers": "熔断", "waiting": "尚未合并",
     "entered": "本周新增", "held": "被熔断拦下", "expired": "已过期", "faded": "已淡出",
+    "contradicting": "互相矛盾，需人工裁定", "stale": "已失效的引用",
+    "contradicts": "与 {why} 矛盾", "cites": "引用的 {why} 已不存在：运行 `instinct check --stale`",
     "pool is": "{size} 个候选", "reused is": "{times} 次：成功 {worked} 次，失败 {failed} 次",
     "number": "{n} 个", "expiring is": "{days} 天内 {n} 个", "cleaned is": "{n} 个：过期 {expired} 个，淡出 {faded} 个",
     "nothing": "无", "waits": "收件箱 {inbox} 条{since}，已记录 {recorded} 条：运行 `{command}`",
@@ -63,6 +66,10 @@ _TERMS: Mapping[str, Mapping[str, str]] = {
     },
 }  # fmt: skip
 """What statuses, kinds, categories and breakers are called, where it is not their name."""
+
+
+_SAID = {"contradicting": "contradicts", "stale": "cites"}
+"""Sections whose rows say their reason in words of its own."""
 
 
 class Item(NamedTuple):
@@ -162,6 +169,8 @@ def _item(section: str, row: Row, lang: str) -> Item:
     if "by" in SHOWN[section] and row.by:
         by = row.by.removeprefix("human:")
         parts.append(words["by"].format(by=words["unknown"] if by == "unknown" else by))
+    if section in _SAID:
+        parts.append(words[_SAID[section]].format(why=row.why))
     if section == "awaiting" and row.why:
         parts.append(words["held for"].format(held=row.why))
     said = words["sep"].join(parts)

@@ -39,6 +39,11 @@ def keep(space: Workspace, key: str, title: str) -> None:
     remembered.add(space.place, remembered.Remembered(key, title, day.isoformat()))
 
 
+def let_go(space: Workspace, key: str) -> None:
+    """Suggest a key here no longer on the word of the person, who took it back."""
+    remembered.forget(space.place, key)
+
+
 def pattern_file(space: Workspace, key: str) -> PatternFile | None:
     """Return a key's own pattern file; None where there is none that can be read."""
     from instinct_git.core.document import parse

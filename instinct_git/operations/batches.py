@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 
 from instinct_git.core import consolidate as plans
 from instinct_git.core.batch import Batch, Moved
+from instinct_git.core.caps import plan_gc
 from instinct_git.core.compact import plan_compact
 from instinct_git.core.evidence import OBSERVATIONS
 from instinct_git.core.report import commit_message, waiting_words
 from instinct_git.errors import InstinctError, SecretFound
+from instinct_git.operations import judging
 from instinct_git.operations.setup import scaffolding
 from instinct_git.operations.workspace import Workspace, refuse_secrets
 from instinct_git.storage import config, inbox, store
@@ -45,6 +47,8 @@ class BatchResult:
     published: str = ""
     """The evidence lines that a dry run of record would publish."""
     dry_run: bool = False
+    gone: tuple[tuple[str, str], ...] = ()
+    """(key, reason) of the files that `gc` removes or would remove."""
     edited: tuple[str, ...] = ()
     """Files with a person's uncommitted edits that are in the batch's commit, since it changes them too."""
 
@@ -73,10 +77,27 @@ def run(space: Workspace, verb: str, *, dry_run: bool = False, here: bool = Fals
         init_repository(space.place.root)
         space = space.reopened()
     with store.batch_lock(space.place):
-        return _locked(space, verb, here=here, no_commit=no_commit, days=days)
+        return locked(space, verb, here=here, no_commit=no_commit, days=days)
 
 
-def _locked(space: Workspace, verb: str, *, here: bool, no_commit: bool, days: int | None) -> BatchResult:
+def record_inbox(space: Workspace) -> int:
+    """Commit the inbox as it is, without reading the rest of the memory, and return how many pieces of evidence left it.
+    Call it under the batch lock."""
+    repository = space.repository()
+    if repository is None:
+        return 0
+    _ready(space, repository)
+    store.sweep(space.place)
+    waiting = inbox.read(space.place)
+    book = plans.Book(plans.Snapshot({}, {}, {}, waiting.evidence))
+    batch = plans.plan_record(book, inbox.new_stem(space.day()), share_notes=space.config()["share_notes"])
+    sha = _commit(space, batch, repository)
+    store.drain(space.place, waiting, batch.container, sha)
+    return batch.recorded
+
+
+def locked(space: Workspace, verb: str, *, here: bool, no_commit: bool, days: int | None) -> BatchResult:
+    """Run one batch under the batch lock, which the caller holds."""
     repository = space.repository()
     committing = None if no_commit else repository
     if committing is not None:
@@ -94,6 +115,8 @@ def _locked(space: Workspace, verb: str, *, here: bool, no_commit: bool, days: i
     if space.place.fell_back:
         where = f"there is no memory here: this was your global one, {space.place.root}"
         batch = replace(batch, notices=(*batch.notices, where))
+    if batch.verb not in ("record", "compact"):
+        judging.refresh(space, stale=batch.verb != "consolidate")
     bad = tuple(f"{path}: line {line.line} cannot be read ({line.reason})" for path, line in waiting.bad)
     return _result(replace(batch, notices=(*batch.notices, *bad)), sha, edited=edited)
 
@@ -116,8 +139,10 @@ def _plan(
     book, waiting = space.read()
     stem = inbox.new_stem(space.day())
     if verb == "compact":
-        _refuse_off_default(space, repository, here)
+        _refuse_off_default(space, repository, here, "ledger files are joined")
         return plan_compact(book, stem, space.now().date()), inbox.Waiting((), (), ()), ""
+    if verb == "gc":
+        _refuse_off_default(space, repository, here, "patterns are removed")
     notices: tuple[str, ...] = ()
     if verb != "record" and repository is not None and settings["consolidate"] == config.DEFAULT_BRANCH and not here:
         current, (default, _) = repository.branch(), repository.default_branch(settings["default_branch"])
@@ -127,15 +152,11 @@ def _plan(
                 f"{'decay' if days is not None else 'consolidate'} on {default} after the merge folds it (--here does it now)",
                 *_doubt(space, repository),
             )  # fmt: skip
-    today = space.now().date()
-    if verb == "record":
-        batch = plans.plan_record(book, stem, share_notes=settings["share_notes"])
-    elif verb == "decay":
-        batch = plans.plan_decay(
-            book, settings.policy, stem, today, settings.policy.decay_days if days is None else days
-        )
-    else:
-        batch = plans.plan_consolidate(book, settings.policy, stem, today)
+    batch = _planned(space, verb, book, stem, days)
+    if verb != "record":
+        from instinct_git.operations.comparing import new_and_alike
+
+        notices += new_and_alike(space, book, [one.key for one in batch.moved if one.before is None])
     published = ""
     if verb == "record" and batch.changes and batch.changes[0].content is not None:
         published = batch.changes[0].content.decode("utf-8")
@@ -150,14 +171,26 @@ def _plan(
     return replace(batch, notices=(*batch.notices, *notices)), waiting, published
 
 
-def _refuse_off_default(space: Workspace, repository: Repository | None, here: bool) -> None:
+def _planned(space: Workspace, verb: str, book: plans.Book, stem: str, days: int | None) -> Batch:
+    settings, today = space.config(), space.now().date()
+    policy = settings.policy
+    if verb == "record":
+        return plans.plan_record(book, stem, share_notes=settings["share_notes"])
+    if verb == "decay":
+        return plans.plan_decay(book, policy, stem, today, policy.decay_days if days is None else days)
+    if verb == "gc":
+        return plan_gc(book, policy, settings.caps, stem, today)
+    return plans.plan_consolidate(book, policy, stem, today)
+
+
+def _refuse_off_default(space: Workspace, repository: Repository | None, here: bool, what: str) -> None:
     if repository is None or here:
         return
     current, default = repository.branch(), repository.default_branch(space.config()["default_branch"])[0]
     if current != default:
         hint = f"run it on {default}, where no other branch joins the same files (--here does it on this one)"
         raise InstinctError(
-            f"ledger files are joined on the default branch, {default}; this is {current or 'a detached HEAD'}",
+            f"{what} on the default branch, {default}; this is {current or 'a detached HEAD'}",
             "; ".join((hint, *_doubt(space, repository))),
         )
 
@@ -206,7 +239,7 @@ def _result(batch: Batch, sha: str, *, published: str = "", dry_run: bool = Fals
         batch.verb, sha, batch.promoted_to_mature, batch.promoted_to_rule, batch.total, batch.folded, batch.recorded,
         sum(m.before is not None and m.after < m.before for m in batch.moved) if batch.verb == "decay" else 0,
         batch.faded, batch.moved, batch.removed_by_person, tuple(change.path for change in batch.changes),
-        (*batch.notices, *yours, *skipped, *removed), published, dry_run, edited,
+        (*batch.notices, *yours, *skipped, *removed), published, dry_run, batch.gone, edited,
     )  # fmt: skip
 
 

@@ -6,9 +6,10 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from instinct_git.core.digest import session_code
 from instinct_git.core.session import Known, next_step
 from instinct_git.operations.workspace import Workspace
-from instinct_git.storage import sessions
+from instinct_git.storage import sessions, shown
 
 AGAIN = ("clear", "compact", "fork")
 """Beginnings after which an agent's context is empty again; all others are the same beginning under other names."""
@@ -23,6 +24,7 @@ def began(space: Workspace, session: str, agent: str, source: str, told: Sequenc
     at = space.now().strftime("%Y-%m-%dT%H:%M:%SZ")
     known = sessions.read(space.place, session) or Known(session, agent, at)
     sessions.keep(space.place, known._replace(told=tuple(told), tokens=known.tokens + tokens, ended="", end=()))
+    _count(space, session, agent, told)
     return True
 
 
@@ -35,7 +37,13 @@ def prompted(space: Workspace, session: str, agent: str, mark: str, told: Sequen
     at = space.now().strftime("%Y-%m-%dT%H:%M:%SZ")
     known = sessions.read(space.place, session) or Known(session, agent, at)
     sessions.keep(space.place, known._replace(told=(*known.told, *told), tokens=known.tokens + tokens))
+    _count(space, session, agent, told)
     return True
+
+
+def _count(space: Workspace, session: str, agent: str, told: Sequence[str]) -> None:
+    """Count it as a telling, under what stands for the session in evidence: so it shows whether it was followed."""
+    shown.note(space.place, told, session_code(agent, session), space.now().date().isoformat())
 
 
 def told(space: Workspace, session: str) -> frozenset[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -9,6 +10,7 @@ from instinct_git.core.report import waiting_words
 from instinct_git.errors import InstinctError
 from instinct_git.operations.workspace import Workspace
 from instinct_git.storage import inbox, store
+from instinct_git.storage.config import shown
 
 FINE, NOTICE, PROBLEM = "ok", "notice", "problem"
 
@@ -27,7 +29,7 @@ class Diagnosis:
 
 def diagnose(space: Workspace) -> list[Diagnosis]:
     """Look at everything that can keep evidence from being counted or a batch from being committed."""
-    found = [*_where(space), *_config(space)]
+    found = [*_where(space), *_home(space), *_config(space)]
     if found[-1].state != PROBLEM and space.place.exists():  # nothing else can be told without the settings
         found += [
             *_inbox(space),
@@ -52,13 +54,36 @@ def _where(space: Workspace) -> Iterator[Diagnosis]:
         yield Diagnosis("memory", FINE, f"{place.root} ({place.scope})")
 
 
+def _home(space: Workspace) -> Iterator[Diagnosis]:
+    """Is the user's own folder there? Without it nothing global is read, and an agent would never notice."""
+    home = space.place.home
+    nearest = next(one for one in (home, *home.parents) if os.path.lexists(one))
+    if nearest == home and home.is_dir() and os.access(home, os.R_OK | os.W_OK | os.X_OK):
+        return
+    if nearest not in (home, home.parent):
+        why, hint = (
+            f"{home} is not there, nor is {home.parent}",
+            "if it lies on another disk, mount it; else set INSTINCT_HOME",
+        )
+    elif not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
+        why, hint = (
+            f"{home} cannot be used: {nearest} is no folder that you may write",
+            "mend that, or set INSTINCT_HOME",
+        )
+    else:
+        return  # it is made when it is needed
+    yield Diagnosis("home", PROBLEM, f"{why}: your global memory is not read", hint)
+
+
 def _config(space: Workspace) -> Iterator[Diagnosis]:
     try:
         settings = space.config()
     except InstinctError as problem:
         yield Diagnosis("config", PROBLEM, problem.message, problem.hint)
         return
-    changed = ", ".join(f"{name} = {settings[name]}" for name in settings.set_in if name != "version") or "defaults"
+    changed = (
+        ", ".join(f"{name} = {shown(settings[name])}" for name in settings.set_in if name != "version") or "defaults"
+    )
     yield Diagnosis("config", FINE, changed)
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from instinct_git.core import kinds, memory_file, proposal
 from instinct_git.core.candidates import Candidate, fold_candidate, summary
-from instinct_git.core.confidence import fold_one, group
+from instinct_git.core.confidence import fold_one, group, level_of
 from instinct_git.core.consolidate import Book, Snapshot
 from instinct_git.core.document import SEPARATOR, MachineLines, new_text, parse, with_field, with_machine_lines
 from instinct_git.core.evidence import LEDGER, OBSERVATIONS, dump_ledger, nonce
@@ -143,6 +143,10 @@ class Drafting:
             and one.p in names
             and (one.k == "retract" or (one.k == "alias" and self.book.stands_for.get(one.p, one.p) == key))
         ]
+        if not self._same_memory():
+            from instinct_git.operations.universal import evidence_for
+
+            mine = evidence_for(self.source, self.target, mine, key)
         missing = [one for one in mine if one.id not in self.there.everything]
         self.missing.update((one.id, one) for one in missing)
         self.brings = bool(missing)
@@ -202,15 +206,16 @@ class Drafting:
         if base is not None and not self.brings:
             return MachineLines(
                 base.key, base.category, base.confidence, base.counted, base.level, base.first_seen, base.last_seen,
-                base.sources, base.candidate,
+                base.sources, base.candidate, base.sessions,
             )  # fmt: skip
         members, origin = list(members), base or work
         tally = fold_one(members, self.policy)
         confidence = origin.offset + tally.total
         return MachineLines(
-            work.key, origin.category, confidence, tally.total, self.policy.level(confidence),
+            work.key, origin.category, confidence, tally.total,
+            level_of(confidence, origin.offset, members, self.policy),
             tally.first_seen or origin.first_seen, tally.last_seen or origin.last_seen, tally.sources or origin.sources,
-            summary(fold_candidate(members, key=work.key, text=body)),
+            summary(fold_candidate(members, key=work.key, text=body)), tally.sessions or origin.sessions,
         )  # fmt: skip
 
     def _graduate(self, pattern: PatternFile, path: str) -> None:

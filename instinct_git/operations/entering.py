@@ -97,7 +97,11 @@ def _split(space: Workspace, book: Book, found: Sequence[entry.Wanted]) -> tuple
     trips = breaking.state(space, book)
     free: list[entry.Wanted] = []
     held: list[Held] = []
+    same = _same(space, book, found)
     for one in found:
+        if one.key in same:
+            held.append(Held(one.key, one.title, breakers.DUPLICATES, says_the_same(one.key, same[one.key]), ""))
+            continue
         trip = breakers.holds(trips, one.category, one.kind, one.trigger)
         if trip is None:
             free.append(one)
@@ -108,6 +112,29 @@ def _split(space: Workspace, book: Book, found: Sequence[entry.Wanted]) -> tuple
     limit = f"{pool.NUMBERS.daily} new automatic candidates a day are enough"
     held += [Held(one.key, one.title, breakers.DAILY, limit, tomorrow) for one in free if one.key not in let]
     return [one for one in free if one.key in let], held
+
+
+def _same(space: Workspace, book: Book, found: Sequence[entry.Wanted]) -> dict[str, str]:
+    """Return {key: the candidate that says the same already} of what would enter; of two new ones the first enters."""
+    from instinct_git.core.duplicates import alike
+    from instinct_git.operations.comparing import titles
+
+    known = {key: title for key, title in titles(space, book).items() if key in book.pooled}
+    order = {one.key: number for number, one in enumerate(found)}
+    near = alike(order, {**known, **{one.key: one.title for one in found}})
+    same: dict[str, str] = {}
+    for key in order:
+        others = [other for other in near.get(key, ()) if order.get(other, -1) < order[key] and other not in same]
+        if others:
+            same[key] = others[0]
+    return same
+
+
+def says_the_same(key: str, other: str) -> str:
+    """Say why a near-duplicate is no candidate of its own, and what a person can do."""
+    from instinct_git.operations.comparing import joining
+
+    return f"{other} says the same: `{joining(key, other)}` joins them, `instinct remember` takes it as another one"
 
 
 def _held(one: entry.Wanted, name: str, trip: Trip) -> Held:

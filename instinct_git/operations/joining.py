@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from instinct_git.core.confidence import representatives, retracted
@@ -10,7 +11,9 @@ from instinct_git.core.keys import normalise_key
 from instinct_git.core.model import Evidence
 from instinct_git.core.report import live_confidence
 from instinct_git.errors import InstinctError, UnknownPattern
+from instinct_git.operations.noticing import crossed
 from instinct_git.operations.observing import Draft, evidence_of, put
+from instinct_git.operations.pooling import candidate_of
 from instinct_git.operations.workspace import Workspace, near
 
 if TYPE_CHECKING:
@@ -67,6 +70,7 @@ def alias(space: Workspace, old: str, new: str, *, why: str | None = None, sourc
         )
     (written,) = put(space, [drawn])
     to = after.get(old, old)
+    _tell(space, book, [old, new, to])
     return Joined(old, to, written.id, _live(space, to))
 
 
@@ -87,7 +91,15 @@ def retract(space: Workspace, evidence_id: str, *, why: str | None = None, sourc
     (written,) = put(
         space, [evidence_of(space, Draft(target.p, source=source, note=why, kind="retract", extra={"to": evidence_id}))]
     )
+    _tell(space, book, [target.p, str(target.extra.get("to", target.p)) if target.k == "alias" else target.p])
     return Retracted(evidence_id, target.p, target.k, written.id, _live(space, target.p))
+
+
+def _tell(space: Workspace, before: Book, keys: Iterable[str]) -> None:
+    """Let the person be told where joined or parted evidence moved a candidate over a threshold, or back."""
+    after, _ = space.read()
+    for key in sorted({stands.get(key, key) for key in keys for stands in (before.stands_for, after.stands_for)}):
+        crossed(space, candidate_of(before, key), candidate_of(after, key))
 
 
 def _live(space: Workspace, key: str) -> int:

@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from instinct_git.bridges.secrets import find_secrets
+from instinct_git.bridges.secrets import find_secrets, rule_of
 from instinct_git.core import asking, entry, mining
 from instinct_git.core import candidates as pool
+from instinct_git.core.actions import name_of, named
 from instinct_git.core.asking import Request
-from instinct_git.core.confidence import fold_one
+from instinct_git.core.confidence import fold_one, level_of
 from instinct_git.core.consolidate import Book
 from instinct_git.core.entry import code, session_code
 from instinct_git.core.evidence import day_of
 from instinct_git.core.injection import without_ours
 from instinct_git.core.keys import normalise_key
-from instinct_git.core.mining import Learned
-from instinct_git.core.model import ACTIVE, Evidence, Policy
+from instinct_git.core.model import ACTIVE, NOTHING, RAW, Evidence, Policy
+from instinct_git.core.report import Calls
 from instinct_git.core.summaries import LeftOut
+from instinct_git.core.threads import Learned
 from instinct_git.core.transcript import Transcript
-from instinct_git.errors import InstinctError
 from instinct_git.operations import scanning
-from instinct_git.operations.awaiting import keep
+from instinct_git.operations.awaiting import keep, let_go
 from instinct_git.operations.entering import Entered, Held, enter
 from instinct_git.operations.workspace import Workspace
+from instinct_git.storage import learned as log
 
 HEARD = "heard"
 """Stands for the id of a prompt that a hook has heard."""
@@ -105,29 +107,61 @@ class LearnResult:
     left_out: tuple[LeftOut, ...] = ()
     gathered: Gathered | None = None
     """None where the transcripts were named."""
+    from_evidence: bool = False
+    """Learned from observations: `calls` are those."""
+
+    @property
+    def has_news(self) -> bool:
+        """True when something was learned that was not known."""
+        asked = any(one.new for one in self.asked)
+        return bool(self.new or self.entered or self.reuse or asked)
+
+    def then(self, other: LearnResult) -> LearnResult:
+        """Return what this run and the one after it have learned together; of a pattern the later one tells where."""
+        new = Counter({one.key: one.new for one in self.patterns})
+        later = {one.key: replace(one, new=one.new + new[one.key]) for one in other.patterns}
+        return replace(
+            other, patterns=(*(one for one in self.patterns if one.key not in later), *later.values()),
+            sessions=self.sessions + other.sessions, calls=self.calls + other.calls,
+            skipped=dict(Counter(self.skipped) + Counter(other.skipped)), new=self.new + other.new,
+            entered=self.entered + other.entered, held=tuple(dict.fromkeys(self.held + other.held)),
+            asked=self.asked + other.asked, reuse=self.reuse + other.reuse, reports=self.reports + other.reports,
+            left_out=self.left_out + other.left_out,
+        )  # fmt: skip
 
 
 def learn(
     space: Workspace, paths: Sequence[Path], *, dry_run: bool = False, progress: Progress | None = None,
-    wanted: Callable[[Transcript], bool] | None = None, prompts: Sequence[Transcript] = (),
+    wanted: Callable[[Transcript], bool] | None = None, found: bool = False, prompts: Sequence[Transcript] = (),
 ) -> LearnResult:  # fmt: skip
-    """Read transcripts, mine them, and write what is new: observations, reuses that worked, praise and blame, and the
-    candidates that come of it. `progress` is told (files read, files in all); `wanted` tells which sessions count;
-    `prompts` are what hooks have heard of sessions, for those that no transcript tells of."""
-    from instinct_git.bridges.transcripts import read_transcripts
+    """Read transcripts, mine them, and write what is new. `progress` is told (files read, files in all); `wanted` tells
+    which sessions count; `found` files were named by nobody, so one that cannot be read is passed over; `prompts` are what
+    hooks have heard of sessions, for those that no transcript tells of."""
+    from instinct_git.bridges.transcripts import read_all
 
-    for path in paths:
-        if not path.exists():
-            raise InstinctError(f"{path} does not exist", "name transcript files or folders of them")
-    transcripts = [own_words(one) for one in read_transcripts(paths, progress) if wanted is None or wanted(one)]
-    transcripts += _unread(prompts, transcripts)
+    read = read_all(paths, progress, found=found)
+    chosen = [own_words(one) for one in read.transcripts if wanted is None or wanted(one)]
+    chosen += _unread(prompts, chosen)
+    transcripts = named(chosen, space.config()["actions"])
+    done = learn_from(space, transcripts, dry_run=dry_run, paths=read.paths)
+    return replace(done, skipped={**done.skipped, **read.skipped})
+
+
+def learn_from(
+    space: Workspace, transcripts: Sequence[Transcript], *, dry_run: bool = False,
+    paths: Mapping[tuple[str, str, str], str] | None = None, sessions: Mapping[str, str] = NOTHING,
+) -> LearnResult:  # fmt: skip
+    """Mine sessions and write what is new: observations, reuses that worked, praise and blame, and the candidates that come
+    of it. `paths` tells the file of a call by agent, session and id; `sessions` what stands for a session in evidence,
+    where that is not what `session_code` makes of it."""
     book, _ = space.read()
     at, known = space.now().strftime("%Y-%m-%dT%H:%M:%SZ"), _Known(book, space.config().policy)
     found, unfit = _publishable(_found(transcripts, known))
     requests = _requests(transcripts, found)
-    reused, rest = entry.worked(transcripts, found, known.suggested, at)
-    seen = [one for learned in rest for one in entry.observations(learned, at)]
-    feedback = reused + entry.verdicts(transcripts, found, known.at_all, at)
+    reused, rest = entry.worked(transcripts, mining.whole(found), known.suggested, at)
+    seen = [one._replace(s=sessions.get(one.s, one.s)) for pattern in rest for one in entry.observations(pattern, at)]
+    back = asking.taken_back(transcripts, known.at_all, at)
+    feedback = reused + entry.verdicts(transcripts, found, known.at_all, at) + back
     if space.config()["share_notes"]:
         feedback += [one for one in asking.called_for(transcripts, found, rest, at) if not find_secrets(str(one.extra))]
     told = scanning.reports(space, book, transcripts, at)
@@ -135,17 +169,36 @@ def learn(
     asked, explicit = _explicit(book, requests, fresh, space, at)
     done = enter(space, book, [*fresh, *explicit], dry_run=dry_run)
     if not dry_run:
+        for gone in (one for one in back if one in fresh):
+            let_go(space, book.stands_for.get(gone.p, gone.p))
         for one in asked:
             if one.new:
                 keep(space, book.stands_for.get(one.key, one.key), _title(explicit, one.key))
+        ids = book.everything.by_id.keys() | {one.id for one in fresh}
+        log.note_calls(space.place, _calls(found, ids, transcripts, paths or {}))
     new = Counter(one.p for one in fresh if one.k in SEEN)
-    patterns = tuple(_pattern(one, new[normalise_key(one.key)]) for one in found)
+    patterns = (*(_pattern(one, new[normalise_key(one.key)]) for one in found), *_stated(requests, asked, found))
     return LearnResult(
         patterns, len(transcripts), sum(len(one.calls) for one in transcripts), _skipped(transcripts) | unfit,
         new.total(), dry_run, done.entered, done.held, done.waiting,
         tuple(asked),
         tuple(Reuse(one.p, one.k) for one in fresh if one.k in FEEDBACK), told.reports, told.left_out,
     )  # fmt: skip
+
+
+def _calls(
+    found: Iterable[Learned], ids: Container[str], transcripts: Iterable[Transcript],
+    paths: Mapping[tuple[str, str, str], str],
+) -> Iterator[tuple[str, Calls]]:  # fmt: skip
+    """Yield (id of evidence, the calls behind it) for all of `ids` that these sessions tell of."""
+    sessions = {(one.agent, one.session): one.calls for one in transcripts}
+    for pattern in found:
+        for evidence_id, beside, spot in entry.behind(pattern):
+            if evidence_id in ids and beside in ids:
+                calls = [sessions[spot.agent, spot.session][number - 1] for number in spot.calls]
+                names = tuple(map(name_of, calls))
+                path = paths.get((spot.agent, spot.session, calls[0].id), "")
+                yield evidence_id, Calls(spot.agent, spot.session, spot.calls, names, path)
 
 
 def own_words(transcript: Transcript) -> Transcript:
@@ -186,9 +239,10 @@ class _Known:
         if (key, day) not in self._kept:
             file = self.book.files.get(key)
             members = [one for one in self.book.groups.get(key, ()) if day_of(one.id) < day]
-            live = fold_one(members, self.policy).total + (file.offset if file and members else 0)
+            offset = file.offset if file and members else 0
+            level = level_of(fold_one(members, self.policy).total + offset, offset, members, self.policy)
             active = file is None or file.status == ACTIVE
-            told = live >= self.policy.mature or any(one.k == "remembered" for one in members)
+            told = level != RAW or any(one.k == "remembered" for one in members)
             self._kept[key, day] = active and told, active and any(one.k == "candidate" for one in members)
         return self._kept[key, day]
 
@@ -232,11 +286,11 @@ def _requests(transcripts: Iterable[Transcript], found: list[Learned]) -> list[R
 def _screened(one: Request) -> Request:
     """Leave out what holds a secret (the rule is named, never the value) and what names a host; the rest is learned."""
     texts = (one.key, one.title, one.text, *one.triggers)
-    secret = next((secret for text in texts for secret in find_secrets(text)), None)
-    if secret is None:
+    rule = next(filter(None, map(rule_of, texts)), "")
+    if not rule:
         places = entry.names_places(one.key)
         return one._replace(key="", why=f"{places}: say it yourself with `instinct remember`") if places else one
-    why = f"it looks like it holds a secret (rule {secret.rule}): leave the value out"
+    why = f"it looks like it holds a secret (rule {rule}): leave the value out"
     return one._replace(key="", phrase="(not shown)", why=why)
 
 
@@ -247,13 +301,15 @@ def _explicit(
     asked: list[Asked] = []
     made: list[Evidence] = []
     for one in requests:
-        phrase = "(not shown)" if find_secrets(one.phrase) else one.phrase
+        phrase = "(not shown)" if rule_of(one.phrase) else one.phrase
         if not one.key:
             asked.append(Asked(phrase, "", one.why, False))
             continue
         key = normalise_key(one.key)
         session = session_code(one.agent, one.session)
-        evidence_id = f"{one.day}-{code(one.agent, one.session, key, 'remembered', one.prompt)}.1"
+        evidence_id = (
+            f"{one.day}-{code(one.agent, entry.session_of(one.session, one.prompt), key, 'remembered', one.prompt)}.1"
+        )
         # A hook heard it, and it was learned from that before this transcript could be read.
         heard = f"{one.day}-{code(one.agent, one.session, key, 'remembered', HEARD)}.1"
         new = not any(known in book.everything for known in (evidence_id, heard))
@@ -282,6 +338,18 @@ def _title(evidence: Iterable[Evidence], key: str) -> str:
 def _pattern(learned: Learned, new: int) -> LearnedPattern:
     spots = tuple(one.calls for one in learned.occurrences)
     return LearnedPattern(learned.key, learned.title, learned.support, learned.sessions, spots, new)
+
+
+def _stated(requests: Sequence[Request], asked: Iterable[Asked], found: Iterable[Learned]) -> Iterator[LearnedPattern]:
+    """The preferences that people stated and no habit shows, each once; `at` is the call before they spoke."""
+    told = [one for one in requests if one.after is not None and one.key not in {known.key for known in found}]
+    fresh = Counter(one.key for one in asked if one.new)
+    for key in dict.fromkeys(one.key for one in told):
+        same = [one for one in told if one.key == key]
+        at = tuple((max(1, one.after or 0),) for one in same)
+        yield LearnedPattern(
+            key, same[0].title, len(same), len({(one.agent, one.session) for one in same}), at, fresh[key]
+        )
 
 
 def _skipped(transcripts: Iterable[Transcript]) -> dict[str, int]:

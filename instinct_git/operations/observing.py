@@ -159,17 +159,17 @@ def evidence_about(place: Place, keys: Sequence[str]) -> dict[str, list[Evidence
     paths += inbox.inbox_files(place)
     if len(paths) > LIVE_FILES:
         return None
-    known = _lines_about(paths, keys)
+    known = lines_about(paths, keys)
     moving = [one for one in known if one.k in ("alias", "retract")]
     gone = retracted(moving)
     stands_for = representatives(one for one in moving if one.id not in gone)
     ends = {stands_for.get(key, key) for key in keys}
     joined = ends.union(keys, (old for old, end in stands_for.items() if end in ends))
-    groups = group(list(_lines_about(paths, joined) if joined > set(keys) else known))
+    groups = group(list(lines_about(paths, joined) if joined > set(keys) else known))
     return {key: groups.get(stands_for.get(key, key), []) for key in keys}
 
 
-def _lines_about(paths: Iterable[Path], keys: Iterable[str]) -> EvidenceSet:
+def lines_about(paths: Iterable[Path], keys: Iterable[str]) -> EvidenceSet:
     """Read the evidence of some keys, and every alias and retraction."""
     needles = [json.dumps(key, ensure_ascii=False).encode("utf-8") for key in keys] + [b'"alias"', b'"retract"']
     known = EvidenceSet()

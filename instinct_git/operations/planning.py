@@ -49,6 +49,8 @@ class Planned:
     files: tuple[tuple[str, Blob], ...] = ()
     """What the new commit changes in the tree `start`; none: nothing is to be committed."""
     kept: tuple[Kept, ...] = ()
+    beside: tuple[str, ...] = ()
+    """Other open branches that propose one of the same patterns."""
 
 
 def plan(
@@ -79,7 +81,12 @@ def plan(
     if here:
         return replace(planned, start=base, files=tuple(draft.files.items()), kept=tuple(draft.kept))
     before, tip = _tips(repository, branch, known_refs)
-    return _on_branch(replace(planned, before=before, tip=tip))
+    beside = dict.fromkeys(
+        one.branch
+        for one in known_refs
+        if one.branch != branch and set(one.keys) & set(asked) and not branches.is_ancestor(repository, one.tip, base)
+    )
+    return _on_branch(replace(planned, before=before, tip=tip, beside=tuple(beside)))
 
 
 def _wishes(

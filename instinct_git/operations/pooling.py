@@ -151,6 +151,8 @@ def enter(space: Workspace, key: str, *, source: str = "", context: str | None =
     """Let a known pattern enter the pool by itself (the implicit trigger), unless a breaker holds it, which is logged."""
     from instinct_git.core import breakers
     from instinct_git.operations import breaking
+    from instinct_git.operations.comparing import alike
+    from instinct_git.operations.entering import says_the_same
     from instinct_git.storage import breaker_log
 
     book, _ = space.read()
@@ -165,6 +167,9 @@ def enter(space: Workspace, key: str, *, source: str = "", context: str | None =
     kind = pool.default_kind(key, has_trigger_phrase=False)
     resets = breaking.resets_of(breaker_log.read(space.place))
     trip = breakers.holds(breaking.state(space, book), category, kind, pool.IMPLICIT)
+    same = next((one for one in alike(space, [key], book).get(key, ()) if one in book.pooled), "")
+    if trip is None and same:
+        trip = breakers.Trip(breakers.DUPLICATES, 0, 1, "", says_the_same(key, same))
     if trip is None and not breakers.admit([key], book.everything, today, resets=resets).admitted:
         trip = breakers.Trip(breakers.DAILY, pool.NUMBERS.daily, pool.NUMBERS.daily, "", _FULL)
     if trip is not None:

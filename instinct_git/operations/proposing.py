@@ -15,6 +15,7 @@ from instinct_git.core import proposal, request
 from instinct_git.core.request import Kept
 from instinct_git.errors import GitFailed, InstinctError
 from instinct_git.operations import batches, publishing
+from instinct_git.operations.comparing import refuse_contradicted
 from instinct_git.operations.observing import Draft as Observation
 from instinct_git.operations.observing import evidence_of, put
 from instinct_git.operations.planning import BRANCH_KINDS, Planned, diff_of, plan
@@ -91,9 +92,11 @@ class Open(NamedTuple):
 
 
 def propose(space: Workspace, keys: Sequence[str], *, kind: str = "", name: str = "", to: str = "", push: bool = False,
-            pr: bool = False, remote: str = "", dry_run: bool = False,
+            pr: bool = False, remote: str = "", dry_run: bool = False, over: Sequence[str] = (),
             ask: Callable[[Proposal, str], str] | None = None) -> Proposal:  # fmt: skip
     """Propose patterns on a branch from the default branch's tip, as what `kind` says (default: as the candidate does).
+
+    What contradicts another pattern, skill or rule waits until a person chooses: they settle it, or name the other in `over`.
 
     `to` is global or the name of a shared memory; `push` pushes the branch, `pr` also opens the pull request. `ask` is told
     the plan and the branch's name, and returns what a person typed, where the memory lets them approve on the spot.
@@ -101,15 +104,16 @@ def propose(space: Workspace, keys: Sequence[str], *, kind: str = "", name: str 
     if remote and not (push or pr):
         raise InstinctError("--remote says where to push, and nothing is pushed", "give --push or --pr, too")
     target = _target(space, to, dry_run=dry_run)
+    chosen = refuse_contradicted(space, keys, over)
     why = ""
     if not (push or pr or dry_run):
         from instinct_git.operations.approving import approve
 
         done, why = approve(space, target, keys, kind, name, ask)
         if done is not None:
-            return done
+            return replace(done, notices=(*done.notices, *chosen))
     made = _propose(plan(space, target, keys, kind=kind, name=name), push=push, pr=pr, remote=remote, dry_run=dry_run)
-    return replace(made, notices=(*made.notices, why)) if why else made
+    return replace(made, notices=(*made.notices, *chosen, *((why,) if why else ())))
 
 
 def _propose(planned: Planned, *, push: bool, pr: bool, remote: str, dry_run: bool) -> Proposal:
@@ -193,6 +197,7 @@ def described(planned: Planned, *, dry_run: bool = False) -> Proposal:
         places = ", ".join(dict.fromkeys(one.path for one in told))
         notices.insert(0, f"there is nothing to propose: {planned.revision} has it already ({places})")
     notices += [f"{one.path}: a person has changed it; theirs is kept" for one in planned.kept]
+    notices += [f"{one} proposes it too: close that one if this is to take its place" for one in planned.beside]
     return Proposal(
         told[0].key, planned.kind, planned.name, planned.branch, planned.revision, planned.tip if unchanged else "", paths,
         "\n".join(draft.texts), tuple(

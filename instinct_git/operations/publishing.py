@@ -30,6 +30,17 @@ _AWAY = re.compile(
 )
 
 
+TIMEOUT, LOGIN, BEHIND, BLOCKED, RIGHTS, AWAY = "timeout", "login", "behind", "blocked", "rights", "away"
+
+
+def reason(said: str) -> str:
+    """Return why a remote refused, from git's words; empty: for none of the known reasons."""
+    if git.TIMED_OUT in said:
+        return TIMEOUT
+    rules = ((LOGIN, _LOGIN), (BEHIND, _BEHIND), (BLOCKED, _BLOCKED), (RIGHTS, _RIGHTS), (AWAY, _AWAY))
+    return next((name for name, rule in rules if rule.search(said)), "")
+
+
 class Route(NamedTuple):
     """Where a proposal is pushed, and where its pull request is opened."""
 
@@ -90,32 +101,33 @@ def _refused(result: Result, way: Route, branch: str) -> InstinctError:
     told = [line.strip() for line in said.splitlines() if line.strip() and not line.startswith(("To ", "Done"))]
     words = forge.clean(" / ".join(told[:3]) or f"exit {result.code}")
     nothing = "nothing was proposed"
-    if git.TIMED_OUT in said:
+    why = reason(said)
+    if why == TIMEOUT:
         return InstinctError(
             f"the push to {way.remote} did not end within {branches.PUSH_SECONDS:g} seconds",
             f"{nothing}; check the network, and that git needs no password (`git push {way.remote}` asks for one)",
         )
-    if _LOGIN.search(said):
+    if why == LOGIN:
         return InstinctError(
             f"{way.remote} does not know you: {words}",
             f"{nothing}; log in (a credential helper, an ssh agent, `gh auth setup-git`), then propose again",
         )
-    if _BEHIND.search(said):
+    if why == BEHIND:
         return InstinctError(
             f"{way.remote} has commits on {branch} that are not here",
             f"{nothing}; `git fetch {way.remote}`, then propose again",
         )
-    if _BLOCKED.search(said):
+    if why == BLOCKED:
         return InstinctError(
             f"{way.remote} has a branch that keeps {branch} from being made: {words}",
             f"{nothing}; rename that branch there",
         )
-    if _RIGHTS.search(said):
+    if why == RIGHTS:
         return InstinctError(
             f"you may not push to {way.remote}: {words}",
             f"{nothing}; ask for the right, or push to a fork of yours with --remote",
         )
-    if _AWAY.search(said):
+    if why == AWAY:
         return InstinctError(
             f"{way.remote} cannot be reached: {words}", f"{nothing}; check its address (`git remote -v`)"
         )

@@ -1,19 +1,19 @@
-"""The reading verbs: list, show, search, suggest, explain, history, stats, check, export. They write only caches."""
+"""The reading verbs: list, show, explain, history, stats, check, export. They write only caches."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from instinct_git.core import ranking
 from instinct_git.core.keys import CATEGORIES, category_of, describe, normalise_key, pattern_path
-from instinct_git.core.model import FADED, LEVELS, NOTHING, RULE, Tally
+from instinct_git.core.model import FADED, LEVELS, NOTHING, RAW, RULE, Tally
 from instinct_git.core.pattern import PatternFile
 from instinct_git.errors import InstinctError, UnknownPattern
-from instinct_git.operations.awaiting import MARK, awaiting
-from instinct_git.operations.noticing import asks
 from instinct_git.operations.workspace import Workspace, near
 from instinct_git.storage import index
+
+if TYPE_CHECKING:
+    from instinct_git.core.consolidate import Book
 
 SCOPES = ("project", "private", "global", "shared")
 
@@ -43,7 +43,7 @@ class Pattern(NamedTuple):
     metadata: Mapping[str, Any] = NOTHING
     tags: tuple[str, ...] = ()
     because: str = ""
-    """Why a search found it, or where a suggestion comes from."""
+    """Why a search found it, where a suggestion comes from, or which key was asked for that counts here."""
 
     @property
     def key(self) -> str:
@@ -63,7 +63,8 @@ class Pattern(NamedTuple):
         return data
 
 
-def _pattern(file: PatternFile, live: int, scope: str) -> Pattern:
+def as_pattern(file: PatternFile, live: int, scope: str) -> Pattern:
+    """Return a pattern file as the reading verbs give it."""
     level = FADED if file.confidence <= 0 else file.level or LEVELS[0]
     return Pattern(
         file.key, file.category, file.confidence, live, level, file.title, file.description, file.first_seen,
@@ -88,17 +89,17 @@ def config_prefixes() -> tuple[str, ...]:
     return tuple(PREFIXES)
 
 
-def all_patterns(space: Workspace) -> list[Pattern]:
+def all_patterns(space: Workspace, book: Book | None = None) -> list[Pattern]:
     """Return every pattern of one memory with its live confidence, those that only wait in the inbox included."""
     from instinct_git.core.consolidate import removed_by_person
 
     if not space.place.exists() and space.place.common_dir is None and not space.place.root.is_dir():
         return []
-    book, _ = space.read()
+    book = book or space.read()[0]
     tallies = book.tallies(space.config().policy)
     found = []
     for key, file in book.files.items():
-        found.append(_pattern(file, file.offset + tallies.get(key, Tally()).total, space.place.scope))
+        found.append(as_pattern(file, file.offset + tallies.get(key, Tally()).total, space.place.scope))
     for key, tally in tallies.items():
         if key not in book.files and tally.total > 0 and not removed_by_person(book, key, tally):
             found.append(_waiting_pattern(key, tally, space.place.scope))
@@ -133,13 +134,16 @@ def listed(spaces: Sequence[Workspace], *, category: str | None = None, level: s
 
 
 def show(spaces: Sequence[Workspace], key: str) -> tuple[Pattern, str]:
-    """Return one pattern and its file's body. Raises UnknownPattern with near keys."""
+    """Return one pattern and its file's body; for a key that an alias joined to another one that other one, which says so
+    in `because`. Raises UnknownPattern with near keys."""
     key = normalise_key(key)
     known: list[str] = []
     for space in spaces:
-        patterns = all_patterns(space)
+        book, _ = space.read()
+        patterns, stands_for = all_patterns(space, book), book.stands_for.get(key, key)
         for one in patterns:
-            if one.pattern == key:
+            if one.pattern == stands_for:
+                one = one if stands_for == key else one._replace(because=f"{key} counts as {stands_for} (alias)")
                 return one, _body(space, one)
         known += [one.pattern for one in patterns]
     raise UnknownPattern(f"there is no pattern {key!r}", near(key, known))
@@ -154,113 +158,6 @@ def _body(space: Workspace, pattern: Pattern) -> str:
     return parse(text, pattern.path).body
 
 
-def search(spaces: Sequence[Workspace], query: str, limit: int = 20) -> list[Pattern]:
-    """Return the patterns that match, best first, each with what matched."""
-    if not query.strip():
-        raise InstinctError("the query is empty", "give a word, a part of a key or a key")
-    hits: list[tuple[float, Pattern]] = []
-    for space in spaces:
-        book, _ = space.read()
-        tallies = book.tallies(space.config().policy)
-        known = {one.pattern: one for one in all_patterns(space)}
-        files = [book.files.get(key) or _as_file(one) for key, one in known.items()]
-        for file, hit in ranking.rank(query, files):
-            live = known[file.key].live if file.key in known else tallies[file.key].total
-            hits.append((hit.score, known[file.key]._replace(because=hit.because, live=live)))
-    hits.sort(key=lambda row: (-row[0], -row[1].live, row[1].pattern))
-    return [one for _, one in hits[: max(limit, 0)]]
-
-
-def _as_file(one: Pattern) -> PatternFile:
-    return PatternFile(
-        "", "", one.pattern, one.category, 0, 0, one.level, title=one.title, description=one.description, tags=one.tags
-    )
-
-
-class Suggestions(NamedTuple):
-    """What an agent is told, and what the budget left out."""
-
-    patterns: tuple[Pattern, ...]
-    left_out: tuple[str, ...] = ()
-    """Keys that did not fit."""
-    budget: int = 0
-    notices: tuple[str, ...] = ()
-    nominated: tuple[str, ...] = ()
-    """What to ask the person, a line each; they count in the budget too."""
-
-
-def suggest(spaces: Sequence[Workspace], *, limit: int | None = None, budget: int | None = None) -> Suggestions:
-    """Return what awaits a review in this clone, then the mature patterns and rules, strongest first, within the token
-    budget, which nominations come out of first. Reads the index only, unless something is nominated."""
-    notices: list[str] = []
-    spoken: set[str] = set()
-    asked: list[tuple[PatternFile, str]] = []
-    told = _Told()
-    for space in spaces:
-        if budget is None:
-            budget = int(space.config()["suggest.budget"])
-        known, scope = index.read(space.place), space.place.scope
-        notices += [f"{one.path}:{one.message.removeprefix(one.path + ':')}" for one in known.broken]
-        told.add(known, scope, spoken)
-        waiting = awaiting(space, known.told_keys)
-        asked += [(file, scope) for file in waiting if file.key not in spoken]
-        if space is not spaces[-1]:  # the nearer memory speaks, also by being silent
-            spoken.update((key for key in known.keys if key is not None), (file.key for file in waiting))
-    budget = budget or 0
-    nominated, spent = asks(spaces[0], budget)
-    first, no_room = ranking.fitting(((one, ranking.cost(one[0])) for one in asked), budget - spent)
-    spent += sum(ranking.cost(file) for file, _ in first)
-    kept, left = ranking.fitting(told.rows, budget - spent)
-    shown = [_awaiting(file, scope) for file, scope in first] + [told.pattern(number) for number in kept]
-    left_out = [file.key for file, _ in no_room] + [told.keys[number] or "" for number in left]
-    if limit is not None:
-        shown, left_out = shown[: max(limit, 0)], [one.pattern for one in shown[max(limit, 0) :]] + left_out
-    return Suggestions(tuple(shown), tuple(left_out), budget, tuple(notices), nominated)
-
-
-class _Told:
-    """What is suggested, in order, from several memories: (number, cost) rows; a number stands for a file of one."""
-
-    def __init__(self) -> None:
-        self.rows: Sequence[tuple[int, int]] = ()
-        self.keys: list[str | None] = []
-        self._layers: list[tuple[int, index.Known, str]] = []
-
-    def add(self, known: index.Known, scope: str, spoken: Collection[str]) -> None:
-        """Add a memory; what a nearer one speaks of is left out."""
-        start, rows = len(self.keys), known.told
-        if start:
-            rows = [(start + number, cost) for number, cost in rows if known.keys[number] not in spoken]
-        self.keys += known.keys
-        self._layers.append((start, known, scope))
-        if self.rows and rows:  # each has its own in order; together they must be sorted
-            by_key = {self.keys[row[0]]: row for row in (*self.rows, *rows)}
-            files = [self._file(number)[0] for number, _ in by_key.values()]
-            rows = [by_key[file.key] for file in ranking.in_order(files)]
-        self.rows = rows or self.rows
-
-    def _file(self, number: int) -> tuple[PatternFile, str]:
-        start, known, scope = next(layer for layer in reversed(self._layers) if layer[0] <= number)
-        return known.file(number - start), scope
-
-    def pattern(self, number: int) -> Pattern:
-        """Return one of them as the reading verbs give it."""
-        file, scope = self._file(number)
-        return _pattern(file, file.confidence, scope)._replace(because=_origin(file, scope))
-
-
-def _awaiting(file: PatternFile, scope: str) -> Pattern:
-    category = file.category or category_of(file.key)
-    return _pattern(file, file.confidence, scope)._replace(
-        because=MARK, category=category, level=file.level or LEVELS[0]
-    )
-
-
-def _origin(file: PatternFile, scope: str) -> str:
-    seen = f", seen by {', '.join(file.sources)}" if file.sources else ""
-    return f"{scope}, {file.level}, {file.confidence} x{seen}"
-
-
 def knowing(spaces: Sequence[Workspace], key: str) -> Workspace:
     """Return the nearest memory that knows a key; the first one where none does (its error names near keys)."""
     for space in spaces[1:] and spaces:
@@ -273,9 +170,9 @@ def knowing(spaces: Sequence[Workspace], key: str) -> Workspace:
 def explain(space: Workspace, key: str) -> Any:
     """Return every piece of evidence of a pattern in fold order with the running sum, and what is missing."""
     from instinct_git.core import report
-    from instinct_git.core.confidence import fold_one, retracted
+    from instinct_git.core.confidence import Witnesses, fold_one, retracted
     from instinct_git.core.evidence import EvidenceSet
-    from instinct_git.storage import store
+    from instinct_git.storage import learned, store
 
     key = normalise_key(key)
     book, _ = space.read()
@@ -292,13 +189,25 @@ def explain(space: Workspace, key: str) -> Any:
     where = dict.fromkeys(book.tree_ids, "observations") | dict.fromkeys(book.ledger_ids, "ledger")
     live = offset + (steps[-1].total if steps else 0)
     gone = retracted(list(book.everything))
+    lines = report.explain_lines(steps, offset, policy, where, learned.calls(space.place, {one.id for one in members}))
     return report.Explanation(
         stands_for, file.confidence if file else 0, offset, live, file.level if file else LEVELS[0],
-        report.explain_lines(steps, offset, policy, where), report.missing_words(live, policy),
+        lines, report.missing_words(live, policy, alone=not offset and Witnesses(members).alone),
         tuple(sorted(one.id for one in book.everything if one.id in gone and stands_for == book.stands_for.get(one.p, one.p))),
         (*((f"counted as {stands_for} (alias)",) if stands_for != key else ()), *_joined_words(book, stands_for),
-         *_score_words(book, stands_for)),
+         *_score_words(book, stands_for), *_elsewhere(lines)),
     )  # fmt: skip
+
+
+def _elsewhere(lines: Iterable[Any]) -> tuple[str, ...]:
+    """Say of how much that may have been learned from transcripts this clone does not know the calls."""
+    from instinct_git.bridges.places import AGENTS
+
+    unknown = sum(one.calls is None and one.kind in ("observed", "succeeded") and one.session != "" and
+                  one.source in AGENTS for one in lines)  # fmt: skip
+    if not unknown:
+        return ()
+    return (f"the calls behind {unknown} of these are not known here: learned in another clone, or sent to `observe`",)
 
 
 def _joined_words(book: Any, key: str) -> list[str]:
@@ -367,8 +276,9 @@ def export_rules(spaces: Iterable[Workspace]) -> list[Pattern]:
         files, _ = index.patterns(space.place)
         limit = space.config().policy.rule
         for file in files:
-            if file.confidence >= limit and file.status == "active" and file.key not in spoken:
-                pattern = _pattern(file, file.confidence, space.place.scope)
+            alone = file.level == RAW and not file.offset  # as the batch has found: one session stands behind it
+            if file.confidence >= limit and not alone and file.status == "active" and file.key not in spoken:
+                pattern = as_pattern(file, file.confidence, space.place.scope)
                 found[file.key] = pattern._replace(level=RULE)
         spoken |= {file.key for file in files}
     return sorted(found.values(), key=lambda one: (-one.confidence, one.pattern))

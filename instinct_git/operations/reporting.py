@@ -7,14 +7,16 @@ from typing import Any
 
 from instinct_git.core import body, weekly
 from instinct_git.core.candidates import Candidate
+from instinct_git.core.consolidate import Book
 from instinct_git.core.dimensions import steps_of
 from instinct_git.core.evidence import day_of, iso_day
 from instinct_git.core.keys import describe
 from instinct_git.core.model import Evidence
 from instinct_git.core.pattern import PatternFile
-from instinct_git.operations import breaking
+from instinct_git.operations import breaking, comparing
 from instinct_git.operations.pooling import candidate_of
 from instinct_git.operations.workspace import Workspace
+from instinct_git.storage import judged
 
 VERSION = 1
 
@@ -32,7 +34,25 @@ def report(space: Workspace, week: str = "") -> weekly.Weekly:
     unfolded = [book.everything.by_id[one] for one in book.tree_ids - book.ledger_ids]
     waiting = _waiting(list(book.waiting), unfolded, space.config()["consolidate"]) if current else weekly.Waiting()
     held = breaking.held(space)
-    return weekly.report(book.everything, asked, today, files=book.files, trips=trips, held=held, waiting=waiting)
+    return weekly.report(
+        book.everything, asked, today, files=book.files, trips=trips, held=held, waiting=waiting,
+        contradicting=_contradicting(space, book) if current else (), stale=_stale(space, book) if current else (),
+    )  # fmt: skip
+
+
+def _contradicting(space: Workspace, book: Book) -> list[tuple[str, str]]:
+    """Each contradiction once, told of its first pattern."""
+    found = []
+    for one in comparing.contradicting(space, book):
+        key = next((key for key in one.keys if not key.endswith(".md")), one.keys[0])
+        found.append((key, ", ".join(other for other in one.keys if other != key)))
+    return found
+
+
+def _stale(space: Workspace, book: Book) -> list[tuple[str, str]]:
+    """What has vanished as far as it was judged: a report asks git for nothing."""
+    found = judged.read(space.place).stale
+    return [(key, ", ".join(cited)) for key, cited in found.items() if key in book.files and cited]
 
 
 def _waiting(inbox: Sequence[Evidence], recorded: Sequence[Evidence], policy: str) -> weekly.Waiting:

@@ -7,11 +7,13 @@ Stages what is settled, so that the person's own `git commit` goes on; commits n
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from instinct_git.core import merge
+from instinct_git.core.consolidate import Book, removed_by_person
+from instinct_git.core.document import parse
 from instinct_git.core.merge import Versions
-from instinct_git.core.model import Policy
+from instinct_git.core.model import Policy, Tally
 from instinct_git.errors import InstinctError, InvalidDocument
 from instinct_git.operations.workspace import Workspace
 from instinct_git.storage import conflicts, inbox, store
@@ -149,7 +151,8 @@ def _patterns(
         elif three.ours is not None and three.theirs is not None:
             _both(repository, path, three, _policy(space), plan, staged[path])
         elif three.base is not None:
-            plan.left.append(_deleted(path, here=three.ours is None))
+            if not _went_by_a_batch(space, repository, path, three, plan):
+                plan.left.append(_deleted(path, here=three.ours is None))
         elif gone:
             plan.left.append(_one_of_two(path))
         else:
@@ -204,6 +207,33 @@ def _moved(repository: Repository, path: str, three: Versions, plan: _Plan) -> N
         return
     plan.contents[path] = content
     plan.settled.append(Settled(path, "it stays where git has put it; the key inside tells the pattern"))
+
+
+def _went_by_a_batch(space: Workspace, repository: Repository, path: str, three: Versions, plan: _Plan) -> bool:
+    """Settle a file that a batch (decay, gc) removed on one side and that the other side changed: the evidence of both
+    says whether anything is left of it. False where a person deleted it, which the batch's `faded` id tells."""
+    content = three.theirs if three.ours is None else three.ours
+    current = conflicts.read(repository, path)
+    if content is None or (current is not None and merge.edited(current, three, content)):
+        return False
+    snapshot, _ = store.read(space.place)
+    book = Book(replace(snapshot, patterns={name: text for name, text in snapshot.patterns.items() if name != path}))
+    try:
+        file = parse(content.decode("utf-8", "surrogateescape"), path)
+    except InvalidDocument:
+        return False
+    tally = book.tallies(_policy(space)).get(file.key, Tally())
+    if tally.last_faded is None or file.key in book.files or removed_by_person(book, file.key, tally):
+        return False
+    stays = tally.total + file.offset > 0 or bool(file.body.strip())
+    plan.contents[path] = content if stays else None
+    how = (
+        "a batch removed it, and newer evidence brings it back"
+        if stays
+        else "a batch removed it, and nothing is left of it"
+    )
+    plan.settled.append(Settled(path, how))
+    return True
 
 
 def _deleted(path: str, *, here: bool) -> Left:

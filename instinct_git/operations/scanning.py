@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from instinct_git.bridges.secrets import find_secrets
+from instinct_git.bridges.secrets import find_secrets, rule_of
 from instinct_git.core import candidates as pool
-from instinct_git.core.breakers import near_groups
 from instinct_git.core.consolidate import Book
+from instinct_git.core.duplicates import near_groups
 from instinct_git.core.entry import code, names_places, session_code
 from instinct_git.core.model import Evidence
 from instinct_git.core.summaries import Item, LeftOut, summary
@@ -174,8 +174,8 @@ def _title(book: Book, key: str) -> str:
 
 def _refused(one: Item) -> str:
     """Say why an item cannot be written; "" when it can."""
-    secret = next(iter(find_secrets(one.words)), None)
-    return f"it looks like it holds a secret (rule {secret.rule})" if secret else ""
+    rule = rule_of(one.words)
+    return f"it looks like it holds a secret (rule {rule})" if rule else ""
 
 
 def _files(paths: Iterable[Path]) -> list[Path]:

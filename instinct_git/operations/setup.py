@@ -87,9 +87,9 @@ def init(space: Workspace, folder: Path, *, private: bool = False, dry_run: bool
     plan: Mapping[str, tuple[str, str]] = scaffolding(consolidate, why)
     missing = [path for path in plan if not (place.root / path).exists()]
     if not dry_run:
-        _refuse_hopeless(place)
+        refuse_hopeless(place)
         place.root.mkdir(parents=True, exist_ok=True)
-        _note_id(folder, always=private)
+        note_id(folder, always=private)
         scaffold(place, consolidate, why)
         if place.scope != files.PROJECT and place.top is None:
             from instinct_git.storage.git import init_repository
@@ -121,10 +121,22 @@ def _target(home: Path, folder: Path, *, private: bool) -> Place:
         raise InstinctError(
             f"{top} has a memory of its own already", "a private memory is for projects that must not carry one"
         )
-    return files.at(home / "private" / files.project_id(project), files.PRIVATE, home)
+    return private_target(project)
 
 
-def _note_id(folder: Path, *, always: bool = False) -> None:
+def private_target(project: Place) -> Place:
+    """Return where a project's private memory is, or is to be. Raises InstinctError where a commit could take it along."""
+    home = project.home
+    if project.top is not None and home.resolve().is_relative_to(project.top.resolve()):
+        raise InstinctError(
+            f"$INSTINCT_HOME ({home}) lies inside the project: a private memory there could reach one of its commits",
+            "set INSTINCT_HOME to a folder outside of it",
+        )
+    there = files.private_root(project)
+    return files.at(there or home / files.PRIVATE / files.project_id(project), files.PRIVATE, home)
+
+
+def note_id(folder: Path, *, always: bool = False) -> None:
     """Note the project's id in the clone where only git can tell it (no remote: the root commit), and for a private
     memory always: it must be found when the remote changes."""
     top, git_dir, common_dir = files.find_repository(folder)
@@ -165,7 +177,7 @@ def _policy(place: Place | None) -> tuple[str, str]:
     )
 
 
-def _refuse_hopeless(place: Place) -> None:
+def refuse_hopeless(place: Place) -> None:
     """Refuse where git could never commit what is about to be written."""
     if place.top is None or place.scope != files.PROJECT:
         return

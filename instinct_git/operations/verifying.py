@@ -13,6 +13,7 @@ from instinct_git.errors import InstinctError, InvalidDocument
 from instinct_git.operations.workspace import Workspace
 
 if TYPE_CHECKING:
+    from instinct_git.core.consolidate import Book
     from instinct_git.storage.git import Repository
 
 WINDOW = 500
@@ -22,12 +23,14 @@ _PLAIN = re.compile(r'"s":"[0-9a-f]{12}"|"ids":\[(?:"\d{8}-[0-9a-z]{12}\.\d{1,9}
 
 
 def check(
-    space: Workspace, *, history: bool = False, base: str | None = None, progress: Progress | None = None
-) -> list[Finding]:
+    space: Workspace, *, history: bool = False, base: str | None = None, progress: Progress | None = None,
+    stale: Path | None = None,
+) -> list[Finding]:  # fmt: skip
     """Verify a memory: everything parses, ids are unique, every number follows from the evidence.
 
     `history` also walks the first-parent line of HEAD, `base` compares with the merge base of a revision and HEAD;
-    `progress` is told (commits done, commits in all). Raises InstinctError where git cannot answer.
+    `progress` is told (commits done, commits in all). `stale`, the folder where the user stands, also holds what patterns
+    and skills cite against the project's files. Raises InstinctError where git cannot answer.
     """
     if not space.place.exists():
         raise InstinctError(f"{space.place.root} has no memory", "run `instinct init` there first")
@@ -36,12 +39,27 @@ def check(
         findings += check_base(space, base)
     if history:
         findings += check_history(space, progress)
+    if stale is not None:
+        findings += check_stale(space, stale)
     return findings
+
+
+def check_stale(space: Workspace, folder: Path) -> list[Finding]:
+    """Hold what patterns, skills and procedures cite against the project's files; the judgement is kept for `suggest`."""
+    from instinct_git.core.audit import NOTICE
+    from instinct_git.operations import judging, staling
+
+    found = staling.aged(space, folder)
+    if found is None:
+        return [Finding("stale", ".instinct", f"a {space.place.scope} memory speaks of no project's files", NOTICE)]
+    judging.keep(space, found)
+    return list(staling.findings(found))
 
 
 def check_files(space: Workspace) -> list[Finding]:
     """Verify the working tree alone; needs no history and no git."""
     from instinct_git.bridges import secrets
+    from instinct_git.core import caps
     from instinct_git.core.answers import audit_approvals
     from instinct_git.core.audit import ERROR, audit
     from instinct_git.core.model import Policy
@@ -50,6 +68,7 @@ def check_files(space: Workspace) -> list[Finding]:
 
     findings: list[Finding] = []
     root = space.place.root
+    settings = None
     try:
         settings = space.config()
         policy, bots = settings.policy, str(settings["bots"])
@@ -64,7 +83,14 @@ def check_files(space: Workspace) -> list[Finding]:
         for path in _to_scan(root, present)
         for one in secrets.find_secrets(_text(root, path))
     ]
+    findings += [*_compared(space, book), *caps.findings(book, settings.caps)] if settings else []
     return [*findings, *inbox_secrets(space), *_skills(space)]
+
+
+def _compared(space: Workspace, book: Book) -> list[Finding]:
+    from instinct_git.operations import comparing
+
+    return comparing.findings(space, book)
 
 
 def inbox_secrets(space: Workspace) -> list[Finding]:

@@ -10,6 +10,7 @@ import os
 import re
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from instinct_git.core.request import TRAILER, TREE, trailer_keys
@@ -169,8 +170,8 @@ def commit_on(
     """
     tree = _tree_with(repository, start, files)
     if len(parents) == 2 and (joined := _joined(repository, *parents)) not in ("", tree):
-        parents = (_commit(repository, parents, joined, f"{JOINED}\n\n{TRAILER}"),)
-    sha = _commit(repository, parents, tree, message)
+        parents = (commit_tree(repository, parents, joined, f"{JOINED}\n\n{TRAILER}"),)
+    sha = commit_tree(repository, parents, tree, message)
     _point(repository, branch, sha, expected)
     return sha
 
@@ -187,7 +188,8 @@ def _joined(repository: Repository, tip: str, base: str) -> str:
     return "" if done.code else done.text.partition("\n")[0]
 
 
-def _commit(repository: Repository, parents: Sequence[str], tree: str, message: str) -> str:
+def commit_tree(repository: Repository, parents: Sequence[str], tree: str, message: str) -> str:
+    """Make a commit of a tree, named in a trailer, and return its id; no branch moves."""
     words, author = f"{message.rstrip()}\n{TREE}: {tree}\n".encode(), author_variables()
     named = [word for parent in parents for word in ("-p", parent)]
     return repository.must("commit-tree", *sign(repository), *named, tree, stdin=words, env=author).text
@@ -239,15 +241,17 @@ def remotes(repository: Repository) -> dict[str, tuple[str, str]]:
 def push(repository: Repository, remote: str, branch: str, sha: str) -> Result:
     """Push a branch, never by force and without a question to anybody; a refusal is a Result."""
     args = ["-c", "credential.interactive=false", "push", "--porcelain", "--", remote, f"{sha}:refs/heads/{branch}"]
-    return git.run(repository.top, args, env={**_QUIET, **_ssh(repository)}, seconds=PUSH_SECONDS)
+    return git.run(repository.top, args, env=quiet(repository.top), seconds=PUSH_SECONDS)
 
 
-def _ssh(repository: Repository) -> dict[str, str]:
-    """Return the variable that keeps ssh from asking; a program that a person put in its place takes no options of ours."""
+def quiet(folder: Path) -> dict[str, str]:
+    """Return the variables of a command that talks to a remote: nobody is asked. A program that a person put in the place
+    of ssh takes no options of ours."""
     if os.environ.get("GIT_SSH") and not os.environ.get("GIT_SSH_COMMAND"):
-        return {}
-    chosen = os.environ.get("GIT_SSH_COMMAND") or repository.ask("config", "core.sshCommand").text or "ssh"
-    return {"GIT_SSH_COMMAND": f"{chosen} -o BatchMode=yes"}
+        return dict(_QUIET)
+    configured = git.run(folder, ["config", "core.sshCommand"], read_only=True).text
+    chosen = os.environ.get("GIT_SSH_COMMAND") or configured or "ssh"
+    return {**_QUIET, "GIT_SSH_COMMAND": f"{chosen} -o BatchMode=yes"}
 
 
 def refuse_moved(problem: GitFailed, branch: str) -> InstinctError:

@@ -6,12 +6,12 @@ One file that only grows, a JSON object a line; every write is one append, so th
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 from instinct_git.errors import InstinctError
+from instinct_git.storage import files
 from instinct_git.storage.files import Place
 
 FILE = "breakers.jsonl"
@@ -38,7 +38,7 @@ class Entry(NamedTuple):
 def read(place: Place) -> list[Entry]:
     """Return all entries. A torn line, or one that a newer version wrote, is passed over."""
     found: list[Entry] = []
-    for folder in _folders(place):
+    for folder in folders(place):
         try:
             text = (folder / FILE).read_bytes().decode("utf-8", "replace")
         except OSError:
@@ -53,10 +53,10 @@ def add(place: Place, entries: Iterable[Entry]) -> None:
     if not lines:
         return
     problem: OSError | None = None
-    for folder in _folders(place):
+    for folder in folders(place):
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            _append(folder / FILE, "".join(lines).encode("utf-8", "replace"))
+            files.append(folder / FILE, "".join(lines).encode("utf-8", "replace"))
             return
         except OSError as refused:
             problem = problem or refused
@@ -65,23 +65,9 @@ def add(place: Place, entries: Iterable[Entry]) -> None:
     )
 
 
-def _folders(place: Place) -> list[Path]:
+def folders(place: Place) -> list[Path]:
     """The clone's private state, then the same in $INSTINCT_HOME, for sandboxes that make `.git` read-only."""
     return list(dict.fromkeys([place.state_dir, *(place.home / "state" / folder.name for folder in place.fallbacks())]))
-
-
-def _append(path: Path, content: bytes) -> None:
-    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
-    handle = os.open(path, flags, 0o600)
-    try:
-        size = os.lseek(handle, 0, os.SEEK_END)
-        if size:
-            os.lseek(handle, size - 1, os.SEEK_SET)
-            if os.read(handle, 1) != b"\n":  # a write that a power cut stopped must not take this one with it
-                content = b"\n" + content
-        os.write(handle, content)
-    finally:
-        os.close(handle)
 
 
 def _entry(line: str) -> Entry | None:

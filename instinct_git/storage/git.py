@@ -108,12 +108,17 @@ def _finished(child: subprocess.Popen[bytes], seconds: float) -> Result:
     When git has ended, whatever a hook left running in the background may hold the streams open: that is not waited for.
     """
     deadline = time.monotonic() + seconds
+    ended = False
     while True:
+        left = _LOOK_SECONDS if ended else deadline - time.monotonic()
         try:
-            out, err = child.communicate(timeout=max(0.0, min(_LOOK_SECONDS, deadline - time.monotonic())))
+            out, err = child.communicate(timeout=max(0.0, min(_LOOK_SECONDS, left)))
             return Result(child.returncode, out, err.decode("utf-8", "replace"))
         except subprocess.TimeoutExpired as late:
-            if child.poll() is not None:
+            if not ended and child.poll() is not None:
+                ended = True  # it may have ended since we looked: what it said last still stands in the pipes
+                continue
+            if ended:
                 _close(child)
                 return Result(child.returncode, late.output or b"", (late.stderr or b"").decode("utf-8", "replace"))
             if time.monotonic() < deadline:

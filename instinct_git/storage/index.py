@@ -10,13 +10,14 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from instinct_git import __version__
-from instinct_git.core import ranking
+from instinct_git.core import applicability, ranking
+from instinct_git.core.digest import sha256_hex
 from instinct_git.core.keys import pattern_path
 from instinct_git.core.pattern import Finding, PatternFile
 from instinct_git.errors import InvalidDocument
@@ -25,8 +26,10 @@ from instinct_git.storage.files import Place
 
 RACY_NS = 50_000_000  # coarser than any clock that stamps files on the systems we run on, but network shares
 _FIELDS = tuple(name for name in PatternFile._fields if name not in ("path", "text", "body", "has_separator"))
-VERSION = ["3", __version__, *_FIELDS]  # another version may read or rank the same files differently
+VERSION = ["4", __version__, *_FIELDS]  # another version may read or rank the same files differently
 _UNTRUSTED = (0, 0, 0, 0)
+UNREADABLE = "pattern-unreadable"
+_UNCLEAR = applicability.AppliesTo(("?",))
 
 
 class _Folder(NamedTuple):
@@ -53,7 +56,21 @@ class Known:
         """Numbers of the files that are suggested, in the order of `ranking.in_order`."""
         self.costs: list[int] = said["costs"]
         """What each of `ranked` takes of a token budget."""
-        self.broken = [Finding("pattern-unreadable", path, message) for path, message in said["broken"]]
+        self.strengths: list[tuple[int, int, str]] = [(row[0], row[1], row[2]) for row in said["strengths"]]
+        """The strength of each of `ranked`: rank of its level (a rule's is 0), confidence, last seen."""
+        self.limited: dict[int, applicability.AppliesTo] = {
+            int(number): applicability.AppliesTo(*map(tuple, limits)) for number, limits in said["limited"].items()
+        }
+        """{number of a file of `ranked`: where it applies}; the others apply everywhere."""
+        self.rivals: list[tuple[str, str, str]] = [(row[0], row[1], row[2]) for row in said["rivals"]]
+        """(key, key, why) of what is suggested and contradicts each other."""
+        self.part_of: Mapping[str, str] = said["part_of"]
+        """{sequence of `ranked`: the longest one of them that holds its steps}."""
+        self.silent: frozenset[str] = frozenset(said["silent"])
+        """Keys that a person silenced here, or that came to 0: no farther memory speaks of them either."""
+        self.broken = [Finding(*row) for row in said["broken"]]
+        self.require: str = said.get("require", "")
+        """What a file needs to be suggested (`Place.require`)."""
         self.paths = [f"{folder}/{name}" for folder, one in folders.items() for name in one.names]
         self._files: dict[int, PatternFile] = {}
 
@@ -66,6 +83,28 @@ class Known:
     def told_keys(self) -> frozenset[str | None]:
         """The keys of what is suggested."""
         return frozenset(self.keys[number] for number in self.ranked)
+
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """{path: number of a file that speaks for its key}."""
+        return {path: n for n, (path, key) in enumerate(zip(self.paths, self.keys, strict=True)) if key is not None}
+
+    @cached_property
+    def state(self) -> str:
+        """Stands for the names and stamps of all files; empty: some are not trusted."""
+        if any(0 in folder.stamps[::4] for folder in self.folders.values()):
+            return ""
+        told = ((path, folder.names, folder.stamps) for path, folder in self.folders.items())
+        return sha256_hex(repr(list(told)).encode("utf-8", "surrogateescape"))
+
+    def stamp(self, number: int) -> str:
+        """Return one file's stamp as text; empty: not trusted."""
+        numbers = self._stamps[4 * number : 4 * number + 4]
+        return ".".join(map(str, numbers)) if any(numbers) else ""
+
+    @cached_property
+    def _stamps(self) -> list[int]:
+        return [number for folder in self.folders.values() for number in folder.stamps]
 
     def file(self, number: int) -> PatternFile:
         """Return a file, its text and body left out."""
@@ -92,7 +131,9 @@ def patterns(place: Place) -> tuple[list[PatternFile], list[Finding]]:
 def read(place: Place) -> Known:
     """Return what the pattern files say now."""
     root = str(place.root)
-    known = _warm.get(root) or _load(place)
+    known = _warm.get(root)
+    if known is None or known.require != place.require:
+        known = _load(place)
     now = time.time_ns()
     listed = _listing(root, known.folders if known is not None else {})
     if known is None or known.folders != listed:
@@ -159,7 +200,7 @@ def _read_again(place: Place, listed: Mapping[str, _Folder], old: Known | None, 
     before = _rows_by_path(old) if old is not None else {}
     folders: dict[str, _Folder] = {}
     rows: list[str] = []
-    broken: list[tuple[str, str]] = []
+    broken: list[tuple[str, str, str]] = []
     for folder, found in listed.items():
         names: list[str] = []
         stamps: list[int] = []
@@ -176,13 +217,13 @@ def _read_again(place: Place, listed: Mapping[str, _Folder], old: Known | None, 
                 except OSError as problem:
                     row, stamp = json.dumps(str(problem)), _UNTRUSTED
             if row.startswith('"'):
-                broken.append((path, json.loads(row)))
+                broken.append((UNREADABLE, path, json.loads(row)))
             names.append(name)
             stamps += stamp if max(stamp[:2]) < now - RACY_NS else _UNTRUSTED
             rows.append(row)
         young = not found.stamp or max(found.stamp[:2]) >= now - RACY_NS or names != found.names
         folders[folder] = _Folder([] if young else found.stamp, found.inner, names, stamps)
-    known = _digested(folders, rows, broken)
+    known = _digested(folders, rows, broken, place.require)
     if old is None or (old.folders, old.rows) != (folders, rows):
         _save(place, known)
     return known
@@ -210,9 +251,16 @@ def _restored(path: str, row: str) -> PatternFile:
     return PatternFile(path, "", **named)
 
 
-def _digested(folders: dict[str, _Folder], rows: list[str], broken: list[tuple[str, str]]) -> Known:
+def _digested(folders: dict[str, _Folder], rows: list[str], broken: list[tuple[str, str, str]], require: str) -> Known:
     """Decide which file speaks for its key, and what is suggested in which order."""
-    known = Known(folders, rows, {"keys": [None] * len(rows), "ranked": [], "costs": [], "broken": broken})
+    from itertools import combinations
+
+    from instinct_git.core.contradictions import contradictions
+    from instinct_git.core.families import families
+
+    nothing = {"keys": [None] * len(rows), "ranked": [], "costs": [], "strengths": [], "limited": {}}
+    nothing |= {"silent": [], "rivals": [], "part_of": {}}
+    known = Known(folders, rows, {**nothing, "broken": broken, "require": require})
     numbers: dict[str, int] = {}
     for number, row in enumerate(rows):
         if row.startswith('"'):
@@ -222,10 +270,39 @@ def _digested(folders: dict[str, _Folder], rows: list[str], broken: list[tuple[s
             numbers[file.key] = number
     for key, number in numbers.items():
         known.keys[number] = key
-    told = ranking.in_order(file for file in map(known.file, numbers.values()) if ranking.suggestible(file))
+    spoken = [known.file(number) for number in numbers.values()]
+    told = [file for file in spoken if ranking.suggestible(file) and _may_speak(file, require)]
+    limits = dict(_limits(known, told, numbers))
+    told = ranking.in_order(file for file in told if limits.get(numbers[file.key]) != _UNCLEAR)
     known.ranked = [numbers[file.key] for file in told]
     known.costs = [ranking.cost(file) for file in told]
+    known.strengths = [ranking.strength(file) for file in told]
+    known.limited = {number: one for number, one in limits.items() if one != _UNCLEAR}
+    known.silent = frozenset(file.key for file in spoken if ranking.silent(file))
+    known.part_of = families(file.key for file in told)
+    known.rivals = [
+        (one, other, found.reason) for found in contradictions(told) for one, other in combinations(found.keys, 2)
+    ]
     return known
+
+
+def _limits(
+    known: Known, told: Iterable[PatternFile], numbers: Mapping[str, int]
+) -> Iterator[tuple[int, applicability.AppliesTo]]:
+    """Read where patterns apply. What cannot be read is told nowhere, and said."""
+    for file in told:
+        if not file.applies_to:
+            continue
+        try:
+            yield numbers[file.key], applicability.applies_to(file.applies_to)
+        except ValueError as problem:
+            known.broken.append(Finding("applies-to", file.path, f"{file.path}: {problem}"))
+            yield numbers[file.key], _UNCLEAR
+
+
+def _may_speak(file: PatternFile, require: str) -> bool:
+    """True where nothing is required, or a person's approval stands in the file."""
+    return require != files.APPROVED or any(str(one.get("by", "")).startswith("human:") for one in file.verified)
 
 
 # --- the file -------------------------------------------------------------------------------------------------------
@@ -241,7 +318,8 @@ def _load(place: Place) -> Known | None:
         if checksum == _checksum(content):
             head, _, rows = content.decode("ascii").partition("\n")
             saved = json.loads(head)
-            if saved["version"] == VERSION and saved["root"] == str(place.root):
+            same = (saved["version"], saved["root"], saved["require"]) == (VERSION, str(place.root), place.require)
+            if same:
                 folders = {path: _Folder(*folder) for path, folder in saved["folders"].items()}
                 return Known(folders, rows.split("\n") if rows else [], saved)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
@@ -250,9 +328,13 @@ def _load(place: Place) -> Known | None:
 
 
 def _save(place: Place, known: Known) -> None:
+    if not place.exists():  # nothing to remember, and it would make $INSTINCT_HOME even where its disk is missing
+        return
     head = json.dumps({
         "version": VERSION, "root": str(place.root), "folders": known.folders, "keys": known.keys,
-        "ranked": known.ranked, "costs": known.costs, "broken": [(one.path, one.message) for one in known.broken],
+        "ranked": known.ranked, "costs": known.costs, "strengths": known.strengths, "limited": known.limited,
+        "silent": sorted(known.silent), "rivals": known.rivals, "part_of": known.part_of,
+        "broken": [(one.rule, one.path, one.message) for one in known.broken], "require": known.require,
     })  # fmt: skip
     content = "\n".join([head, *known.rows]).encode("ascii")
     try:

@@ -1,23 +1,30 @@
 """What `learn` has read of this project, and what the agents' hooks have noted for it: private to the clone.
 
-`learned.json` maps the path of a transcript to its size and time of change. The spool holds one small file an event that
-an agent's hook saw (`faces/hook.py`). Losing either costs time or a hint, never evidence: ids tell what is known.
+`learned.json` maps the path of a transcript to its size and time of change. `calls.jsonl` tells, for `explain`, which
+calls stand behind a piece of evidence. The spool holds one small file an event that an agent's hook saw
+(`faces/hook.py`). Losing any costs time, an explanation or a hint, never evidence: ids tell what is known.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import NamedTuple
 
-from instinct_git.storage import files
+from instinct_git.core.evidence import parse_container
+from instinct_git.core.report import Calls
+from instinct_git.storage import files, inbox, store
 from instinct_git.storage.files import Place
 
 Stamp = tuple[int, int]
 """Size in bytes, time of change in ns."""
-_STATE = "learned.json"
+_STATE, _CALLS = "learned.json", "calls.jsonl"
+_VERSION = 1
+MOST_CALLS = 4 * 2**20
+"""Bytes of `calls.jsonl` from which on its older half is forgotten."""
 
 
 class Pointer(NamedTuple):
@@ -100,22 +107,92 @@ def _spellings(folders: Iterable[Path]) -> tuple[str, ...]:
 
 
 def known(place: Place) -> dict[str, Stamp]:
-    """Return what was learned, and as what it was then; nothing where the file is missing or damaged."""
+    """Return what was learned, and as what it was then; nothing where the file is missing, damaged, or a newer version's."""
+    return _read_state(place)[1]
+
+
+def _read_state(place: Place) -> tuple[int, dict[str, Stamp]]:
+    """Return (version, what was learned); version 0 where nothing can be read."""
     try:
-        told = json.loads((place.state_dir / _STATE).read_bytes())["files"]
-        return {str(path): (int(size), int(time)) for path, (size, time) in told.items()}
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
-        return {}
+        state = json.loads((place.state_dir / _STATE).read_bytes())
+        version, told = int(state["v"]), state["files"]
+        if version != _VERSION:
+            return version, {}
+        return version, {str(path): (int(size), int(time)) for path, (size, time) in told.items()}
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return 0, {}
 
 
 def keep(place: Place, learned: Mapping[str, Stamp]) -> None:
     """Note what was learned, beside what was known; files that are gone are forgotten. A folder that cannot be written
-    (agents' sandboxes) keeps nothing: it is read again the next time."""
-    stamps = {path: one for path, one in sorted({**known(place), **learned}.items()) if os.path.exists(path)}
+    (agents' sandboxes) keeps nothing: it is read again the next time. What a newer version keeps is left to it."""
+    version, before = _read_state(place)
+    if version > _VERSION:
+        return
+    stamps = {path: one for path, one in sorted({**before, **learned}.items()) if os.path.exists(path)}
     try:
-        files.replace(place.state_dir / _STATE, json.dumps({"v": 1, "files": stamps}, indent=0).encode("ascii"))
+        files.replace(place.state_dir / _STATE, json.dumps({"v": _VERSION, "files": stamps}, indent=0).encode("ascii"))
     except OSError:
         pass
+
+
+def note_calls(place: Place, found: Iterable[tuple[str, Calls]]) -> None:
+    """Note the calls behind evidence, as far as they are not known as such; a resumed copy takes no call away from the
+    session that is known for it. Each run adds in one write; two that shorten the file at once may forget some."""
+    path = place.state_dir / _CALLS
+    before = _logged(path)
+    new = {one: calls for one, calls in found if before.get(one, calls).session == calls.session}
+    new = {one: calls for one, calls in new.items() if before.get(one) != calls}
+    lines = [json.dumps({"id": one, **asdict(calls)}, separators=(",", ":")) + "\n" for one, calls in new.items()]
+    if not lines:
+        return
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        files.append(path, "".join(lines).encode("ascii"))
+        if path.stat().st_size > MOST_CALLS:
+            kept = path.read_bytes()[-MOST_CALLS // 2 :]
+            files.replace(path, kept[kept.find(b"\n") + 1 :])
+    except OSError:
+        pass  # as above: evidence comes first
+
+
+def calls(place: Place, ids: Collection[str]) -> dict[str, Calls]:
+    """Return the calls behind these pieces of evidence, as far as this clone knows them."""
+    found = _logged(place.state_dir / _CALLS)
+    return {one: found[one] for one in ids if one in found}
+
+
+def _logged(path: Path) -> dict[str, Calls]:
+    """Read the log; of several lines about one piece of evidence the last counts, and a damaged one is passed over."""
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except OSError:
+        return {}
+    found = {}
+    for line in lines:
+        try:
+            one = json.loads(line)
+            numbers, actions = tuple(map(int, one["numbers"])), tuple(map(str, one["actions"]))
+            found[str(one["id"])] = Calls(str(one["agent"]), str(one["session"]), numbers, actions, str(one["path"]))
+        except (ValueError, TypeError, KeyError, RecursionError):
+            continue
+    return found
+
+
+def written(place: Place) -> dict[str, tuple[str, int]]:
+    """Return {id: (UTC time, ns since 1970 at which its file was written)} of the evidence that this clone still has in
+    the files it was written to: they tell the order, which a commit does not."""
+    paths = [*inbox.inbox_files(place), *(path for found in store.recorded(place).values() for path in found)]
+    times: dict[str, tuple[str, int]] = {}
+    for path in sorted(paths, key=lambda one: one.name):
+        try:
+            data, moment = path.read_bytes(), path.stat().st_mtime_ns
+        except OSError:
+            continue  # drained meanwhile
+        for one in parse_container(data)[0]:
+            if "T" in one.at:
+                times.setdefault(one.id, (one.at, moment))
+    return times
 
 
 def spooled(spool: Path | None) -> list[Pointer]:

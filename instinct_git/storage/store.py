@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -339,7 +339,7 @@ def settle_recorded(place: Place, repository: Repository, default_revision: str)
     if not kept:
         return 0
     tip = repository.commit_of(default_revision)
-    at_default = _ids_at(repository, tip) if tip else set()
+    at_default = ids_at(repository, tip) if tip else set()
     here: set[str] | None = None
     shas = {folder: _commit_of(folder) for folder in kept}
     held = repository.held(shas.values())
@@ -364,6 +364,14 @@ def settle_recorded(place: Place, repository: Repository, default_revision: str)
             back += 1
         _forget(folder, [])
     return back
+
+
+def forget_recorded(place: Place, stems: Collection[str]) -> None:
+    """Drop what was drained into containers of these names: the remote has them."""
+    for folder, paths in recorded(place).items():
+        if folder.name in stems:
+            _keep_notes(place, paths)
+            _forget(folder, paths)
 
 
 def _commit_of(folder: Path) -> str:
@@ -398,7 +406,8 @@ def _forget(folder: Path, paths: Iterable[Path]) -> None:
         pass  # something else was put there; it is not ours to delete
 
 
-def _ids_at(repository: Repository, commit: str) -> set[str]:
+def ids_at(repository: Repository, commit: str) -> set[str]:
+    """Return the ids of all evidence at a commit."""
     listed = repository.files_at(commit, ".instinct")
     blobs = [
         blob for path, blob in listed.items() if path.startswith((OBSERVATIONS, LEDGER)) and path.endswith(".jsonl")

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from instinct_git.bridges.transcripts import read_transcripts
+from instinct_git.bridges.readers import claude_code, source
+from instinct_git.bridges.transcripts import read_all, read_transcripts
 from instinct_git.core.mining import mine
 from instinct_git.core.transcript import Transcript
 from instinct_git.errors import InstinctError
@@ -340,3 +341,97 @@ def test_the_files_read_are_counted_for_whoever_waits(tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
     read_transcripts([folder], lambda done, total: told.append((done, total)))
     assert told == [(1, 3), (2, 3), (3, 3)]
+
+
+# --- bounds, secrets, identity ----------------------------------------------------------------------------------------
+
+TOKEN = "ghp_" + "a1B2c3D4e5" * 3
+
+
+def test_no_secret_of_a_session_is_kept(tmp_path: Path) -> None:
+    session = Session().say(f"use {TOKEN}").use("Bash", {"command": f"curl -H 'x: {TOKEN}'"}, f"echoed {TOKEN}")
+    session.hand_over(f"the token is {TOKEN}")
+    helper = session.file(tmp_path)
+    (found,) = read_transcripts([helper])
+    assert TOKEN not in repr(found)
+    assert len(found.calls) == 2
+    assert "[redacted: github-token]" in found.calls[0].result
+
+
+def test_a_line_beyond_the_bound_is_left_out_and_the_rest_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source, "LONGEST_LINE", 2_000)
+    one = read_one(tmp_path, [use("a"), answer("b", "x" * 5_000), use("c"), answer("c")])
+    assert (ids(one), one.skipped) == (["a", "c"], {"line too long": 1})
+
+
+def test_no_more_of_a_file_is_kept_than_the_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(claude_code, "ROOM", 10_000)
+    many = [record for number in range(50) for record in (use(f"a{number}"), answer(f"a{number}", "x" * 1_000))]
+    one = read_one(tmp_path, many)
+    assert 0 < len(one.calls) < 10
+    assert one.skipped == {"file too long": 1}
+    monkeypatch.setattr(claude_code, "MOST_RECORDS", 4)
+    assert len(read_one(tmp_path, many).calls) == 2
+
+
+def test_of_a_record_only_what_is_used_is_kept(tmp_path: Path) -> None:
+    image = {"type": "image", "source": {"type": "base64", "data": "QUJD" * 1000}}
+    extra = {"toolUseResult": {"stdout": "y" * 10_000}, "snapshot": "z" * 10_000}
+    records = [use("a"), answer("a", [{"type": "text", "text": "ok"}, image], **extra)]
+    file = claude_code.read(save(tmp_path / "a.jsonl", records))
+    assert len(repr(file.records)) < 2_000
+
+
+def test_an_id_that_counts_is_another_call_in_another_session(tmp_path: Path) -> None:
+    first = save(tmp_path / "1.jsonl", [use("functions.Bash:0"), answer("functions.Bash:0", "one")])
+    other = use("functions.Bash:0", "s2", timestamp="2026-03-02T10:00:00Z")
+    second = save(tmp_path / "2.jsonl", [other, answer("functions.Bash:0", "two", "s2")])
+    one, two = read_transcripts([first, second])
+    assert [call.result for call in (*one.calls, *two.calls)] == ["one", "two"]
+
+
+def test_a_call_is_known_by_its_own_id_whatever_else_the_copy_says(tmp_path: Path) -> None:
+    name = "toolu_01AbCdEfGhIjKlMnOpQrStUv"
+    first = save(tmp_path / "1.jsonl", [use(name), answer(name, "one")])
+    copy = use(name, "s2", timestamp="2026-03-02T10:00:00Z", name="Read")
+    one, two = read_transcripts([first, save(tmp_path / "2.jsonl", [copy, use("c", "s2")])])
+    assert (ids(one), ids(two)) == ([name], ["c"])
+
+
+@pytest.mark.parametrize(
+    ("name", "day"),
+    [
+        ("2026-02-03.jsonl", "20260203"),
+        ("rollout-2026-02-03T10-15-00-1a2b.jsonl", "20260203"),
+        ("fix_20260203.jsonl", "20260203"),
+        ("2026-02-30_2026-02-04.jsonl", "20260204"),
+        ("x20260203.jsonl", "19700101"),
+        ("120260203.jsonl", "19700101"),
+        ("2026-0203.jsonl", "19700101"),
+        ("19991231.jsonl", "19700101"),
+        ("session.jsonl", "19700101"),
+    ],
+)
+def test_what_has_no_times_has_the_day_that_the_files_name_tells(tmp_path: Path, name: str, day: str) -> None:
+    timeless = [{**use("a"), "timestamp": None}, {**answer("a"), "timestamp": None}]
+    (one,) = read_transcripts([save(tmp_path / name, timeless)])
+    assert (one.day, one.calls[0].day or day) == (day, day)
+    (dated,) = read_transcripts([save(tmp_path / name, [*timeless, use("b")])])
+    assert dated.day == "20260301", "a time in the file is better than its name"
+
+
+def test_each_call_is_known_by_the_file_that_it_was_read_from(tmp_path: Path) -> None:
+    main = save(tmp_path / "s1.jsonl", [use("a"), answer("a")])
+    helper = save(tmp_path / "s1" / "subagents" / "agent-7.jsonl", [use("x", agentId="7", isSidechain=True)])
+    read = read_all([main, helper])
+    assert read.paths == {("claude-code", "s1", "a"): str(main), ("claude-code", "s1", "x"): str(helper)}
+
+
+def test_what_nobody_named_and_cannot_be_read_is_passed_over(tmp_path: Path) -> None:
+    kept = save(tmp_path / "1.jsonl", [use("a")])
+    plain = save(tmp_path / "2.jsonl", [b"no transcript"])
+    read = read_all([kept, tmp_path / "gone.jsonl", plain], found=True)
+    assert [ids(one) for one in read.transcripts] == [["a"]]
+    assert read.skipped == {"file that cannot be read": 1}

@@ -8,16 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from instinct_git.core.actions import (
-    ACTIONS,
-    action_of,
-    commit_subject,
-    failed,
-    shell_action,
-    shell_commands,
-    shell_line,
-    tool_used,
-)
+from instinct_git.core.actions import ACTIONS, action_of, commit_subject, named, shell_action, tool_used
+from instinct_git.core.outcomes import failed
+from instinct_git.core.shell import shell_commands, shell_line
+from instinct_git.core.transcript import ToolCall, Transcript
 
 HEREDOC_COMMIT = 'git commit -m "$(cat <<\'EOF\'\nfeat(cart): it\'s "done"\n\nrm -rf build && pytest\nEOF\n)"'
 
@@ -110,16 +104,14 @@ def test_a_shell_line_is_named_after_what_it_is_about(line: str, action: str) ->
         ("BashOutput", "wait"),
         ("KillShell", "stop"),
         ("Skill", "skill"),
-        ("mcp__tracker__create_issue", "tracker-create_issue"),
+        ("mcp__github__create_issue", "github-create_issue"),
+        ("SomethingNew", "new"),
         ("mcp__instinct__observe", "todo"),
         ("mcp_instinct_suggest", "todo"),
         ("instinct_feedback", "todo"),
         ("mcp__plugin_instinct_instinct__search", "todo"),
         ("instinct-propose", "todo"),
         ("instinct.explain", "todo"),
-        ("mcp__instinctive__observe", "instinctive-observe"),
-        ("mcp__instinct__deploy", "instinct-deploy"),
-        ("SomethingNew", "something-new"),
         ("", "tool"),
     ],
 )
@@ -246,7 +238,7 @@ def test_any_result_can_be_judged(action: str, result: str, is_error: bool | Non
         ("write_file", {"file_path": "a"}, "write"),
         ("search_file_content", {"pattern": "a"}, "search"),
         ("google_web_search", {"query": "a"}, "websearch"),
-        ("mcp_tracker_list", {}, "tracker_list"),
+        ("mcp_linear_list_issues", {}, "linear-list_issues"),
         # Copilot CLI, OpenCode
         ("bash", {"command": "pnpm test"}, "test"),
         ("powershell", {"command": "$env:CI=1; Get-Content a | Select-String b"}, "read"),
@@ -313,3 +305,65 @@ def test_what_a_person_refused_did_not_fail(text: str) -> None:
 
 def test_a_name_that_a_user_adds_wins_over_the_table_for_a_shell_too() -> None:
     assert action_of("bash", {"command": "ls"}, {"bash": "shell-work"}) == "shell-work"
+
+
+@pytest.mark.parametrize(
+    ("tool", "name"),
+    [
+        ("mcp__github__create_pull_request", "github-create_pull_request"),
+        ("mcp__plugin_context7_context7__resolve-library-id", "context7-resolve_library_id"),
+        ("mcp__claude_ai_Linear__list_issues", "linear-list_issues"),
+        ("mcp__ide__getDiagnostics", "ide-get_diagnostics"),
+        ("github-mcp-server__search_code", "github-search_code"),
+        ("linear_create_issue", "linear-create_issue"),
+        ("mcp_brave_search_web_search", "brave-search-web_search"),
+        ("mcp__acme-corp__query", "mcp-query"),
+        ("mcp__acme-corp__get_acme_invoices", "mcp-get_invoices"),
+        ("mcp__acme-postgres__acme_orders_list", "postgres-orders_list"),
+        ("mcp__acme__x7", "mcp-tool"),
+        ("mcp__db.prod.acme.com__query", "mcp-query"),
+        ("mcp_acme_lookup", "mcp-lookup"),
+        ("AcmeLookup", "lookup"),
+        ("acme", "tool"),
+        ("mcp__", "mcp-tool"),
+    ],
+)
+def test_a_server_is_named_only_if_everybody_knows_it_and_a_tool_by_ordinary_words(tool: str, name: str) -> None:
+    assert action_of(tool, {}) == name
+
+
+def calls_named(cwd: str, *lines: str, given: dict[str, str] | None = None) -> list[str]:
+    calls = tuple(ToolCall(n, str(n), "Bash", {"command": line}, "", None, "") for n, line in enumerate(lines, 1))
+    (one,) = named([Transcript("any", "s", "20260301", cwd, calls, {})], given or {})
+    return [call.action for call in one.calls]
+
+
+@pytest.mark.parametrize("cwd", ["/home/mallory/shop", "/Users/Mallory/shop", "C:\\Users\\mallory\\shop"])
+def test_a_program_that_bears_the_name_of_the_persons_home_is_nameless(cwd: str) -> None:
+    assert calls_named(cwd, "mallory-deploy x", "mallory", "pytest", "terraform apply") == [
+        "run", "run", "test", "terraform-apply",
+    ]  # fmt: skip
+
+
+def test_a_persons_own_commands_and_tools_win_over_the_table() -> None:
+    given = {"just deploy": "deploy", "make e2e": "test", "uv run ./bin/ship.sh": "ship", "pytest --slow": "slow-test",
+             "npm run release:prod": "release"}  # fmt: skip
+    lines = ["just deploy --now", "cd x && make e2e | tail", "FOO=1 uv run bin/ship.sh 1", "pytest --slow -q", "pytest",
+             "npm run release:prod", "just other"]  # fmt: skip
+    assert calls_named("", *lines, given=given) == [
+        "deploy", "test", "ship", "slow-test", "test", "release", "run"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("line", "action"),
+    [
+        (r".\venv\Scripts\pytest.exe -q", "test"),
+        (r"C:\tools\npm.cmd test", "test"),
+        (r'& "C:\Program Files\nodejs\npm.cmd" run lint; if ($?) { echo ok }', "lint"),
+        ("$env:CI='1'; pytest -q | Select-Object -Last 5", "test"),
+        (r".\gradlew.bat test", "test"),
+    ],
+)
+def test_paths_of_windows_are_read(line: str, action: str) -> None:
+    assert shell_action(line) == action

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from instinct_git.core.breakers import Reset, admit, holds, near, near_groups, trip
+from instinct_git.core.breakers import Reset, admit, holds, trip
+from instinct_git.core.duplicates import near, near_groups
 from instinct_git.core.model import Evidence
 
 DAY = date(2026, 3, 10)

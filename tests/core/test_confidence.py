@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from instinct_git.core.confidence import fold, fold_one, group, representatives
+from instinct_git.core.confidence import fold, fold_one, group, level_of, representatives
 from instinct_git.core.evidence import EvidenceSet, dump_container, dump_ledger, parse_container
 from instinct_git.core.model import Evidence, Policy
 from tests import reference
@@ -213,3 +213,29 @@ def test_the_steps_end_at_the_total_and_name_what_the_cap_held_back() -> None:
 )
 def test_levels_at_five_and_ten(confidence: int, level: str) -> None:
     assert POLICY.level(confidence) == level
+
+
+# --- one session alone ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("evidence", "offset", "level"),
+    [
+        ([one(1, s="1"), one(2, "succeeded", s="1")], 0, "raw"),
+        ([one(1, s="1"), one(2, s="2")], 0, "mature"),
+        ([one(1, s="1", by="codex"), one(2, s="1", by="cursor")], 0, "mature"),
+        ([one(1, s="1"), one(2, "succeeded", s="2")], 0, "mature"),
+        ([one(1, s="1"), one(2)], 0, "mature"),
+        ([one(1), one(2)], 0, "mature"),
+        ([one(1, s="1"), one(2, "confirmed", s="1")], 0, "mature"),
+        ([one(1, s="1"), one(2, "remembered", s="1")], 0, "mature"),
+        ([one(1, s="1"), one(2, "adjusted", n=4)], 0, "mature"),
+        ([one(1, s="1"), one(2, "denied", s="2"), one(3, "failed", s="3"), one(4, "candidate", s="4")], 0, "raw"),
+        ([one(1, s="1")], 1, "mature"),
+        ([one(1, s="1")], -1, "mature"),
+        ([], 0, "mature"),
+    ],
+)
+def test_one_session_alone_makes_nothing_mature(evidence: list[Evidence], offset: int, level: str) -> None:
+    assert level_of(5, offset, evidence, POLICY) == level
+    assert level_of(4, offset, evidence, POLICY) == "raw"

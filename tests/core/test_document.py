@@ -295,9 +295,10 @@ def generated(dice: random.Random) -> str:
     return "\ufeff" + text if dice.random() < 0.2 else text
 
 
-def test_two_thousand_generated_files_keep_every_byte_that_is_not_instincts() -> None:
-    dice = random.Random(34)
-    for _ in range(2000):
+@pytest.mark.parametrize("seed", [34, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(35, 41))])
+def test_two_hundred_and_fifty_generated_files_keep_every_byte_that_is_not_instincts(seed: int) -> None:
+    dice = random.Random(seed)
+    for _ in range(250):
         text = generated(dice)
         before = parse(text, "p")
         changed = with_machine_lines(text, NEXT)

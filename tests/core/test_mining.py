@@ -9,7 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from instinct_git.core.mining import PER_SESSION, WITHIN, Learned, mine
+from instinct_git.core.actions import named
+from instinct_git.core.fixes import WITHIN
+from instinct_git.core.mining import PER_SESSION, mine, redone, whole
+from instinct_git.core.threads import Learned
 from instinct_git.core.transcript import ToolCall, Transcript
 
 # One word per call: what the call is, "!" for a failure, "@x" for the thread.
@@ -40,6 +43,7 @@ CALLS: dict[str, tuple[str, dict[str, object], str]] = {
         "<tool_use_error>String to replace not found in file.</tool_use_error>",
     ),
     "unread!": ("Edit", {"file_path": "/p/a.py"}, "<tool_use_error>File has not been read yet.</tool_use_error>"),
+    "private": ("mcp__acme__acme", {}, "ok"),
     "refused": ("Bash", {"command": "pytest"}, "The user doesn't want to proceed with this tool use."),
 }
 ERRORS = {"text!", "unread!", "hook!", "import!", "refused"}
@@ -116,10 +120,20 @@ def test_two_steps_need_one_more_occurrence_than_three() -> None:
 
 @pytest.mark.parametrize(
     "words",
-    ["edit edit edit edit", "write edit write edit", "read status read status", "test test test test"],
+    [
+        "lint private push private compile private",
+        "edit edit edit edit",
+        "write edit write edit",
+        "read status read status",
+        "test test test test",
+    ],
 )
 def test_boring_sequences_are_not_told(words: str) -> None:
     assert found(words) == {}
+
+
+def test_a_step_that_has_no_name_is_in_no_sequence() -> None:
+    assert [key for key in found("lint private push todo " * 4) if "tool" in key] == []
 
 
 def test_a_loop_is_told_from_the_check() -> None:
@@ -138,6 +152,23 @@ def test_a_part_is_told_beside_the_whole_only_if_it_occurs_twice_as_often() -> N
     assert "seq:commit->push" not in found(whole * 2 + often + whole)
     keys = found("lint commit push edit lint commit push " + "compile commit push test commit push npm commit push")
     assert "seq:commit->push" in keys
+
+
+def kept(words: str, *known: str) -> dict[str, int]:
+    one = [transcript(words)]
+    found = mine(one)
+    more = redone(one, [tuple(key.split("->")) for key in known])
+    mined = {each.key for each in found}
+    return {each.key: len(each.occurrences) for each in whole(found + [each for each in more if each.key not in mined])}
+
+
+def test_a_known_part_that_is_mostly_done_within_a_longer_sequence_counts_elsewhere_alone() -> None:
+    held = "lint commit push npm "
+    assert kept(held * 3, "commit->push")["seq:commit->push"] == 0
+    assert kept(held * 3 + "test commit push test ", "commit->push")["seq:commit->push"] == 1
+    often = kept(held * 2 + "test commit push todo edit compile commit push edit commit push ", "commit->push")
+    assert often["seq:commit->push"] == 5
+    assert kept(held * 3)["seq:lint->commit->push->install"] == 3
 
 
 def test_the_report_is_small() -> None:
@@ -255,7 +286,7 @@ def test_extra_actions_name_further_tools() -> None:
         for n, line in enumerate(["frob --go", "git push", "pytest", "frob --go", "git push"], 1)
     )
     one = Transcript("codex", "s", "20260301", "", calls, {})
-    learned = mine([one, one], extra_actions={"frob": "deploy"})
+    learned = mine(named([one, one], {"frob": "deploy"}))
     assert "seq:deploy->push->test" in [each.key for each in learned]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -40,9 +41,19 @@ async def call(client: Client, tool: str, **arguments: Any) -> str:
     """Call a tool that must succeed and return its text."""
     done = await client.call_tool(tool, arguments)
     assert not done.is_error, done.content
-    assert done.structured_content is None
+    assert isinstance(done.structured_content, dict)
     [block] = done.content
-    return str(block.text)  # type: ignore[union-attr]
+    text = str(block.text)  # type: ignore[union-attr]
+    if text.startswith("{"):
+        assert json.loads(text) == done.structured_content
+    return text
+
+
+async def typed(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
+    """Call a tool that must succeed and return its typed result."""
+    done = await client.call_tool(tool, arguments)
+    assert not done.is_error, done.content
+    return dict(done.structured_content or {})
 
 
 async def refused(client: Client, tool: str, **arguments: Any) -> str:

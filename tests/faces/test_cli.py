@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import tomllib
 from collections.abc import Callable
@@ -12,9 +13,11 @@ import pytest
 from instinct_git.faces import cli
 from tests.builders import KEY, Project, Ran, git
 from tests.faces.conftest import two_lines
+from tests.operations.test_noticing import nominate
 
 Instinct = Callable[..., Ran]
 ROOT = Path(__file__).resolve().parents[2]
+FOUND = {"kind", "line", "excerpt", "score"}
 FIELDS = {
     "pattern", "category", "confidence", "live", "level", "title", "description", "first_seen", "last_seen", "sources",
     "status", "scope", "path", "candidate", "metadata", "tags",
@@ -39,6 +42,14 @@ def test_the_version_is_told(anywhere: Instinct) -> None:
     from instinct_git import __version__
 
     assert anywhere("--version") == (0, f"instinct-git {__version__}\n", "")
+
+
+def test_asking_for_the_version_tells_no_nomination_so_that_the_person_still_hears_of_it(
+    instinct: Instinct, project: Project
+) -> None:
+    nominate(project)
+    assert instinct("--version").err == ""
+    assert "nominated" in instinct("list").err
 
 
 def test_git_instinct_and_the_other_names_are_entry_points() -> None:
@@ -216,7 +227,7 @@ def test_the_lists_are_objects_with_patterns(instinct: Instinct, project: Projec
     done = instinct(*verb, "--json").json
     assert list(done) == ["patterns"] and done["patterns"]
     for one in done["patterns"]:
-        assert set(one) - {"because"} == FIELDS
+        assert set(one) - {"because", *(FOUND if verb[0] == "search" else ())} == FIELDS
     assert done["patterns"][0]["pattern"] == "pref:style=black"
 
 
@@ -281,7 +292,18 @@ def test_export_rules_is_markdown_or_json(instinct: Instinct, project: Project, 
 def test_serve_starts_the_server_for_the_named_project(instinct: Instinct, monkeypatch: pytest.MonkeyPatch) -> None:
     from instinct_git.faces import mcp_server
 
-    seen: list[Path | None] = []
-    monkeypatch.setattr(mcp_server, "serve", seen.append)
-    assert (instinct("serve").code, instinct("serve", "--root", "x").code) == (0, 0)
-    assert seen == [None, Path("x")]
+    seen: list[tuple[str, str]] = []
+
+    class Server:
+        def __init__(self, root: object) -> None:
+            self.root = str(root)
+
+        def run(self, transport: str) -> None:
+            seen.append((self.root, transport))
+
+    monkeypatch.setattr(mcp_server, "ready", Server)
+    for words in (["serve"], ["serve", "--root", "x"], ["serve", "--root=x"], ["-C", ".", "serve", "--root", "x"]):
+        assert instinct(*words).code == 0
+    assert seen == [("None", "stdio"), *[("x", "stdio")] * 3]
+    assert gc.isenabled()
+    assert instinct("serve", "x").code == 2

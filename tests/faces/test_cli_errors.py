@@ -187,6 +187,7 @@ def options_of(command: Callable[..., Any]) -> tuple[dict[str, str], dict[str, s
     [
         (cli.observe, quick.OBSERVE_VALUES, quick.OBSERVE_FLAGS),
         (cli.suggest, quick.SUGGEST_VALUES, quick.SUGGEST_FLAGS),
+        (cli.serve, quick.SERVE_VALUES, {}),
     ],
 )  # fmt: skip
 def test_the_quick_parser_and_the_full_one_have_the_same_options(

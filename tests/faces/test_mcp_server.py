@@ -8,7 +8,6 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import anyio
 import pytest
@@ -19,7 +18,7 @@ from instinct_git.errors import InstinctError
 from instinct_git.faces import mcp_server
 from instinct_git.memory import Memory
 from tests.builders import KEY, Project, Ran
-from tests.faces.conftest import CLAUDE, call, mature, refused
+from tests.faces.conftest import CLAUDE, call, refused
 
 pytestmark = pytest.mark.anyio
 TOOLS = ["observe", "suggest", "search", "consolidate", "explain", "feedback", "candidates", "propose"]
@@ -58,6 +57,7 @@ async def test_the_instructions_say_when_to_call_and_order_no_commit(connect: Ca
     assert all(f"`{name}`" in instructions for name in ("suggest", "observe", "search", "feedback", "propose"))
     assert "the person's words" in instructions and "data, not orders" in " ".join(instructions.split())
     assert not re.search(r"\b(commit|push)", told, re.IGNORECASE)
+    assert len(instructions.split()) < 100
 
 
 async def test_a_tool_that_does_not_exist_is_an_error(connect: Callable[..., Client]) -> None:
@@ -115,58 +115,6 @@ async def test_a_broken_config_is_told_with_its_file(connect: Callable[..., Clie
             await client.read_resource("instinct://patterns")
 
 
-# --- resources ------------------------------------------------------------------------------------------------------
-
-
-async def read(client: Client, uri: str) -> Any:
-    """Read a resource that must be JSON."""
-    [content] = (await client.read_resource(uri)).contents
-    assert content.mime_type == "application/json"
-    return json.loads(content.text)  # type: ignore[union-attr]
-
-
-async def test_the_patterns_are_a_resource_and_so_is_each_of_them(
-    connect: Callable[..., Client], project: Project
-) -> None:
-    mature(project, title="Re-run the tests")
-    project.observe("note:new")
-    path = project.memory().show(KEY).path or ""
-    project.write(path, project.read(path) + "The steps.\n")
-    async with connect() as client:
-        assert [str(one.uri) for one in (await client.list_resources()).resources] == ["instinct://patterns"]
-        [template] = (await client.list_resource_templates()).resource_templates
-        assert template.uri_template == "instinct://pattern/{+key}"
-        assert [one["pattern"] for one in await read(client, "instinct://patterns")] == [KEY, "note:new"]
-        one = await read(client, f"instinct://pattern/{KEY}")
-        assert (one["confidence"], one["title"], one["body"].strip()) == (6, "Re-run the tests", "The steps.")
-        assert await read(client, "instinct://pattern/seq%3Atest-%3Efix-%3Etest") == one
-
-
-@pytest.mark.parametrize(
-    ("key", "uri"),
-    [
-        ("note:../up", "note:../up"), ("note:50% off?#1", "note:50%25%20off%3F%231"),
-        ("note:记住 这个", "note:记住%20这个"), ("a/b", "a/b"),
-    ],
-)  # fmt: skip
-async def test_a_key_of_any_form_is_a_resource(
-    connect: Callable[..., Client], project: Project, key: str, uri: str
-) -> None:
-    project.observe(key)
-    async with connect() as client:
-        assert (await read(client, f"instinct://pattern/{uri}"))["pattern"] == key
-
-
-@pytest.mark.parametrize(
-    "uri", ["instinct://pattern/seq:none", "instinct://pattern/%00", "instinct://pattern/%20", "instinct://other"]
-)
-async def test_an_unknown_resource_is_not_found(connect: Callable[..., Client], uri: str) -> None:
-    async with connect() as client:
-        with pytest.raises(MCPError) as problem:
-            await client.read_resource(uri)
-    assert problem.value.error.code == -32602
-
-
 # --- the process ----------------------------------------------------------------------------------------------------
 
 
@@ -184,9 +132,16 @@ def test_the_root_is_as_given_else_from_the_environment_else_the_current_folder(
 
 def test_a_folder_that_does_not_exist_is_refused_at_the_start(tmp_path: Path, instinct: Callable[..., Ran]) -> None:
     with pytest.raises(InstinctError, match="is not a folder"):
-        mcp_server.serve(tmp_path / "none")
+        mcp_server.ready(tmp_path / "none")
     done = instinct("serve", "--root", str(tmp_path / "none"))
     assert (done.code, done.out) == (2, "") and done.err.endswith("hint: name the project's folder with --root\n")
+
+
+def test_a_variable_that_names_no_folder_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("INSTINCT_ROOT", str(tmp_path / "none"))
+    with pytest.raises(InstinctError, match="is not a folder") as problem:
+        mcp_server.ready()
+    assert problem.value.hint == "name the project's folder with INSTINCT_ROOT"
 
 
 async def test_nothing_is_printed_while_it_serves(

@@ -283,3 +283,18 @@ async def test_a_checkout_and_an_edit_show_at_once(connect: Callable[..., Client
         path = project.memory().show(KEY).path or ""
         project.write(path, project.read(path).replace("title:", "title: Edited by hand\nwas:", 1))
         assert "Edited by hand" in await call(client, "suggest")
+
+
+async def test_what_a_sitting_is_told_is_counted_once(
+    connect: Callable[..., Client], project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mature(project)
+    async with connect() as client:
+        await call(client, "suggest")
+        await call(client, "suggest")
+    assert [(one.pattern, one.shown) for one in project.memory().effect()] == [(KEY, 1)]
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "session-1")
+    project.memory().begin_session("session-1", [KEY], agent="claude-code")
+    async with connect() as client:
+        await call(client, "suggest")
+    assert [(one.pattern, one.shown) for one in project.memory().effect()] == [(KEY, 2)]

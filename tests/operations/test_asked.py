@@ -52,7 +52,7 @@ def test_prompts_without_work_between_them_speak_of_the_same_work(project: Proje
         ("remember: we release on Fridays", "note:we release on Fridays", "memory"),
         ("Please remember this: never push on Fridays.", "note:never push on Fridays", "memory"),
         ("Remember to always run the linter first.", "note:always run the linter first", "rule"),
-        ("From now on, use uv for all packages", "note:use uv for all packages", "rule"),
+        ("From now on, use short names for branches", "note:use short names for branches", "rule"),
         ("记住：发布前先跑测试", "note:发布前先跑测试", "memory"),
         ("以后都要先跑测试再提交", "note:以后都要先跑测试再提交", ""),
     ],

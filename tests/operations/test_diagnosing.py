@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.builders import KEY, Project
+from tests.builders import KEY, Project, run_cli
+
+
+@pytest.fixture
+def anywhere(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[..., Any]:
+    """Run the command line in a plain folder."""
+    monkeypatch.chdir(tmp_path)
+    return lambda *args: run_cli(monkeypatch, capsys, *args)
 
 
 def states(project: Project) -> dict[str, str]:
@@ -78,13 +86,48 @@ def test_it_changes_nothing(project: Project) -> None:
     assert before == (project.status(), [file.read_bytes() for file in project.inbox_files()])
 
 
-def test_the_command_exits_1_on_a_problem(project: Project, instinct: Callable[..., Any]) -> None:
+def test_the_command_exits_1_on_a_problem(
+    project: Project, instinct: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
     assert instinct("doctor").code == 0
     project.git("checkout", "-q", "--detach")
     done = instinct("doctor", "--json")
     assert done.code == 1
     assert {"topic", "state", "words", "hint"} == set(done.json["diagnosis"][0])
     assert "hint:" in instinct("doctor").out
+
+
+@pytest.mark.parametrize(
+    ("home", "words"),
+    [("missing/disk/home", "nor is"), ("file/home", "is no folder that you may write"), ("new", ""), ("", "")],
+)
+def test_a_home_that_cannot_be_used_is_a_problem_that_no_agent_would_notice(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, home: str, words: str
+) -> None:
+    (tmp_path / "file").write_text("in the way", encoding="utf-8")
+    monkeypatch.setenv("INSTINCT_HOME", str(tmp_path / home))
+    found = [one for one in project.memory().doctor() if one.topic == "home"]
+    assert [one.state for one in found] == ["problem"] * bool(words)
+    assert all(words in one.words and "your global memory is not read" in one.words for one in found)
+    assert project.memory().suggest() == []
+
+
+def test_looking_makes_no_home_where_its_disk_is_missing(
+    anywhere: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    monkeypatch.setenv("INSTINCT_HOME", str(tmp_path / "disk" / "home"))
+    assert anywhere("suggest").code == 0
+    done = anywhere("doctor")
+    assert done.code == 1 and "your global memory is not read" in done.out
+    assert not (tmp_path / "disk").exists()
+
+
+def test_a_newer_format_is_told_and_an_older_program_writes_nothing(project: Project) -> None:
+    project.write(".instinct/config.yaml", "version: 2\n")
+    (one,) = [one for one in project.memory().doctor() if one.state == "problem"]
+    assert "newer than this program" in one.words and one.hint == "update instinct-git"
 
 
 def test_a_record_says_what_it_leaves_to_be_folded(project: Project) -> None:

@@ -229,3 +229,51 @@ def test_near_duplicates_are_merged_by_the_commands_that_the_breaker_names(
         assert instinct(*shlex.split(command)[1:]).code == 0
     assert instinct("breakers").code == 0
     assert len(memory.candidates()) == 1
+
+
+def test_a_joined_key_is_shown_and_adjusted_as_the_one_that_stands_for_it_and_says_so(
+    instinct: Callable[..., Ran], project: Project
+) -> None:
+    project.observe(KEY, 3)
+    project.observe(OTHER, 2)
+    memory = project.memory()
+    memory.alias(OTHER, KEY)
+    one = memory.show(OTHER)
+    assert (one.pattern, one.live, one.because) == (KEY, 5, f"{OTHER} counts as {KEY} (alias)")
+    memory.consolidate()
+    shown = instinct("show", OTHER).out
+    assert f"pattern:     {KEY}\n" in shown and f"note:        {OTHER} counts as {KEY} (alias)\n" in shown
+    assert "note:" not in instinct("show", KEY).out
+    adjusted = instinct("adjust", OTHER, "4").out
+    assert adjusted == f"adjusted {KEY} by +4  conf=9\n# {OTHER} counts as {KEY} (alias)\n"
+    with pytest.raises(UnknownPattern):
+        memory.adjust("seq:unknown", 1)
+
+
+def test_joining_that_lifts_a_candidate_over_the_threshold_tells_the_person_and_parting_takes_it_back(
+    project: Project,
+) -> None:
+    memory = project.memory()
+    memory.remember("Run the tests", key=KEY, kind="memory", score="0.50", why="often")
+    memory.remember("Run tests", key=OTHER, kind="memory", score="0.50", why="often")
+    for number in range(2):
+        memory.feedback(KEY, "succeeded", context=f"a{number}")
+        memory.feedback(OTHER, "succeeded", context=f"b{number}")
+    assert memory.nominations("terminal") == []
+    joined = memory.alias(OTHER, KEY)
+    assert [one.pattern for one in memory.nominations("terminal")] == [KEY]
+    memory.retract(joined.id)
+    assert memory.nominations("another") == []
+
+
+def test_a_joined_key_without_a_file_is_neither_retired_nor_restored_but_its_other_name_is_told(
+    project: Project,
+) -> None:
+    memory = project.memory()
+    project.observe(KEY)
+    project.observe(OTHER)
+    memory.alias(OTHER, KEY)
+    memory.consolidate()
+    for verb in (memory.retire, memory.restore):
+        with pytest.raises(InstinctError, match="counts as"):
+            verb(OTHER)

@@ -97,25 +97,40 @@ def test_nothing_learned_quotes_the_session(project: Project, transcript: Path) 
 
 @pytest.mark.parametrize("ask", ["next", "Remember this workflow"])
 @pytest.mark.parametrize(
-    ("tool", "reason"),
+    "tool",
     [
-        ("mcp__db.prod.acme.com__query", "it names a host"),
-        ("mcp__10.0.0.4__query", "it names a host"),
-        ("mcp__ghp_" + "a1B2c3D4e5F6" * 2 + "__query", "it looks like it holds a secret (rule github-token)"),
+        "mcp__db.prod.acme.com__query",
+        "mcp__10.0.0.4__query",
+        "mcp__ghp_" + "a1B2c3D4e5F6" * 2 + "__query",
+        "mcp__acme-corp__query_acme_orders",
+        "AcmeQuery",
     ],
 )
-def test_a_tools_name_that_names_a_host_or_holds_a_secret_is_left_out_alone(
-    project: Project, clock: Clock, tool: str, reason: str, ask: str
+def test_nothing_of_a_servers_or_a_tools_own_name_is_published(
+    project: Project, clock: Clock, tool: str, ask: str
 ) -> None:
     session = Session().say("Mend it")
     for _ in range(3):
         session.do("edit lint test").use(tool, {}, "ok").do("commit").say(ask)
         session.do("edit lint test build read", agentId="other")
     done = project.memory(clock).learn([session.file(project.root.parent)])
-    assert f"pattern left out: {reason}" in done.skipped
     assert "seq:edit->lint->test" in {one.key for one in done.patterns}
     project.memory(clock).record()
     told = project.git("grep", "-iE", "acme|10.0.0|ghp_", "HEAD", "--", ".instinct", check=False)
     assert "acme" not in told
     assert "10.0.0.4" not in told
     assert "ghp_" not in told.lower()
+
+
+def test_a_projects_own_commands_are_learned_by_the_names_it_gives_them(project: Project, clock: Clock) -> None:
+    session = Session().say("Mend it")
+    for _ in range(3):
+        session.do("edit").use("Bash", {"command": "cd web && just ship-it"}, "ok")
+        session.use("mcp__acme__page_oncall", {}, "ok").do("commit").say("next")
+    file = session.file(project.root.parent)
+    memory = project.memory(clock)
+    assert "seq:edit->run->mcp-page->commit" in {one.key for one in memory.learn([file], dry_run=True).patterns}
+    memory.configure("actions.just ship-it", "deploy")
+    memory.configure("actions.mcp__acme__page_oncall", "page")
+    (one,) = [one for one in memory.learn([file]).patterns if one.key.startswith("seq:edit->")]
+    assert (one.key, one.title) == ("seq:edit->deploy->page->commit", "Make the change, deploy, run page, then commit")

@@ -407,3 +407,9 @@ def test_a_key_that_another_one_stands_for_is_proposed_as_that(ripe: Project) ->
     with pytest.raises(InstinctError) as refused:
         ripe.memory().propose([KEY, "seq:old->way"])
     assert "named twice" in refused.value.message
+
+
+def test_one_pattern_proposed_as_a_second_kind_is_told_of_the_first_branch(ripe: Project) -> None:
+    assert not any("proposes it too" in notice for notice in ripe.memory().propose(KEY).notices)
+    done = ripe.memory().propose(KEY, kind="rule", dry_run=True)
+    assert f"{BRANCH} proposes it too: close that one if this is to take its place" in done.notices

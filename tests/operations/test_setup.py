@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -107,7 +109,9 @@ def test_settings_are_checked_with_near_names(project: Project) -> None:
     memory = project.memory()
     for name, value, hint in (
         ("suggest.bugdet", "5", "suggest.budget"), ("consolidate", "sometimes", "anywhere"), ("share_notes", "maybe", "share_notes"),
-        ("levels.rule", "2", ""), ("inbox", "tree", "INSTINCT_HOME"),
+        ("levels.rule", "2", ""), ("inbox", "tree", "INSTINCT_HOME"), ("actions", "deploy", "just deploy"),
+        ("actions.just deploy", "Deploy it!", "lower-case"), ("actions.just deploy", "", "lower-case"),
+        ("actions.a b c d", "deploy", "three words"), ("actions.a --b --c", "deploy", "three words"), ("action.x", "test", "actions"),
     ):  # fmt: skip
         with pytest.raises(InstinctError) as refused:
             memory.configure(name, value)
@@ -176,3 +180,65 @@ def test_two_memories_of_one_repository_keep_their_evidence_apart(project: Proje
     tree = project.worktree("w", "side")
     Memory(tree.root / "services" / "web").observe("note:inner")
     assert inner.show("note:inner").live == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'actions:\n  "just deploy": deploy\n  make e2e: test\n',
+        "actions:  # ours\n  'just deploy': deploy  # with care\n\n  make e2e: test\nsuggest:\n  budget: 700\n",
+        'actions: {"just deploy": deploy, "make e2e": test}\n',
+        'actions:\n  "just\\u0020deploy": deploy\n  ? make e2e\n  : test\n',
+    ],
+)
+def test_the_table_of_actions_is_read_however_yaml_writes_it(project: Project, text: str) -> None:
+    project.write(".instinct/config.yaml", "version: 1\n" + text)
+    assert project.memory().config()["actions"] == {"just deploy": "deploy", "make e2e": "test"}
+
+
+def test_a_plain_table_of_actions_needs_no_yaml_reader() -> None:
+    flat = config._flat('actions:\n  "just deploy": deploy\n  bin/ship.sh now: ship\n')
+    assert flat == {"actions.just deploy": "deploy", "actions.bin/ship.sh now": "ship"}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '"a": b": c',
+        "'it''s': test",
+        "npm run x:y: test",
+        "a:b: test",
+        '"a" b: test',
+        "- a: test",
+        "a: b: c",
+        "&a b: test",
+    ],
+)
+def test_what_only_yaml_can_read_is_left_to_it(line: str) -> None:
+    assert config._flat(f"actions:\n  {line}\n") is None
+
+
+def test_an_action_is_set_shown_and_kept_beside_the_others(project: Project, instinct: Callable[..., Any]) -> None:
+    assert instinct("config", "actions.just deploy", "deploy").code == 0
+    assert instinct("config", "actions.npm run e2e:ci", "test").code == 0
+    assert instinct("config", "actions", "--json").json == {
+        "actions": {"just deploy": "deploy", "npm run e2e:ci": "test"}
+    }
+    assert '"just deploy": deploy' in instinct("config", "actions").out
+    assert '"just deploy": deploy' in instinct("doctor").out
+
+
+def test_an_empty_table_of_actions_is_one(project: Project) -> None:
+    project.write(".instinct/config.yaml", "actions: {}\n")
+    assert project.memory().config()["actions"] == {}
+
+
+def test_a_memory_that_was_opened_as_the_global_one_is_not_set_up_in_the_project_that_one_stands_in(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project.root)
+    mine = Memory(scope="global")
+    with pytest.raises(InstinctError, match="needs no init"):
+        mine.init()
+    mine.observe(KEY)
+    assert mine.scope == "global" and project.inbox_files() == []

@@ -283,6 +283,7 @@ level: rule
 first_seen: "2026-01-01"
 last_seen: "2026-02-02"
 sources: [claude-code, cursor]
+sessions: 7
 candidate: {kind: skill, trigger: explicit, score: 0.84, status: ready}
 # --- above: kept by instinct (a confidence edited by hand is respected) | below: yours ---
 title: "A title: with \u4e2d\u6587"
@@ -293,6 +294,7 @@ graduated_to: skills/full/SKILL.md
 verified:
   - {by: "human:a", at: "2026-03-03"}
 metadata: {owner: web, list: [1, 2], deep: {x: 1.5, y: null}}
+applies_to: {languages: [python], paths: ["web/**"]}
 ---
 A body.
 """
@@ -368,10 +370,10 @@ def test_what_the_own_and_the_project_memory_suggest_is_in_one_order(filled: Pro
     for _ in range(3):
         told = filled.memory().suggest()
         assert [one.pattern for one in told] == [
-            "note:own-4", "note:own-3", "pref:style-7=x", "note:own-2", "pref:style-6=x", "note:own-1", "pref:style-5=x",
+            "pref:style-7=x", "note:own-4", "note:own-3", "note:own-2", "pref:style-6=x", "note:own-1", "pref:style-5=x",
             "note:own-0", "pref:style-4=x",
         ]  # fmt: skip
-        assert {one.pattern: one.scope for one in told}["pref:style-7=x"] == "project"
+        assert {one.pattern: one.scope for one in told}["pref:style-7=x"] == "global"
 
 
 READER = """

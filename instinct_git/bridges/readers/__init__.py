@@ -4,17 +4,18 @@
 ``read(path)``         what one file tells, as drafts; raises ``OSError`` only, whatever the file holds.
 
 `sniff` tells the format of a file from a bounded look at it, `read` turns files into `Transcript` values.
-Claude Code's own transcripts are read by `bridges.transcripts`.
+Claude Code's own transcripts are read by `readers.claude_code`, whose files come in several for a session.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from instinct_git.bridges.readers import codex, copilot, gemini, opencode, openhands, swe_agent
-from instinct_git.bridges.readers.draft import Draft, joined
+from instinct_git.bridges.readers.draft import Draft, joined, named_day
 from instinct_git.bridges.readers.source import document, first_records, is_regular
 from instinct_git.core.transcript import Transcript
 
@@ -55,14 +56,22 @@ def sniff(path: Path) -> Reader | None:
     return next((reader for reader in TEXTS if whole is not None and reader.recognises(whole)), None)
 
 
+def drafts(reader: Reader, path: Path) -> list[Draft]:
+    """What one file tells, with where it stands and the day that its name tells. Raises ``OSError``."""
+    told, named, real = reader.read(path), named_day(path), os.path.realpath(path)
+    for draft in told:
+        draft.named, draft.path = named, real
+    return told
+
+
 def read(paths: Iterable[Path]) -> list[Transcript]:
     """The sessions in these files, sorted by day and session; files of no format read here are passed over.
 
     The same session in several files is one transcript, and a call that was copied counts once. Raises ``OSError``.
     """
-    drafts: list[Draft] = []
+    told: list[Draft] = []
     for path in paths:
         reader = sniff(path)
         if reader is not None:
-            drafts += reader.read(path)
-    return joined(drafts)
+            told += drafts(reader, path)
+    return joined(told)

@@ -14,18 +14,24 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
+from pathlib import Path
 
 from instinct_git.bridges.secrets import redact
 from instinct_git.core.transcript import Prompt, ToolCall, Transcript
 
 NO_DAY = "19700101"
-LONGEST_RESULT = 200_000  # characters; of a longer text only the two ends are kept, where errors and summaries are
+LONGEST_RESULT = 40_000  # characters; of a longer text only the two ends are kept, where errors and summaries are
+ROOM = 128 * 2**20  # characters that are kept of one file; once half of it is full, of a result only `SCANT` are
+SCANT = 400
+CALL = 400  # what a call takes besides its arguments and its result
 DEEPEST = 6  # levels of arguments that are kept
 LONGEST_LIST = 200  # items of a list or mapping among the arguments
 SHORT = 7  # characters that no secret fits in
 _TELLING = re.compile(r"(?i)pass|secret|token|key|pwd|cred|auth|密|口令|令牌|凭")
 UNIQUE_ID = 16  # characters; shorter ids are counters ("call_1") that other sessions have too
 _LATE = datetime.max.replace(tzinfo=UTC)
+# A day in a file's name, with or without hyphens, as a word of its own or before a time (`2026-03-01T10-15`).
+_NAMED_DAY = re.compile(r"(?<![0-9A-Za-z])(20\d\d)(-?)(\d\d)\2(\d\d)(?=[^0-9A-Za-z]|T\d|\Z)")
 
 
 @dataclass(slots=True)
@@ -52,6 +58,9 @@ class Draft:
     prompts: list[Prompt] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
     day: str = ""  # of the latest record that told one
+    named: str = NO_DAY  # the day that the file's name tells, for what has no times
+    path: str = ""  # the file
+    kept: int = 0  # characters
 
     def seen(self, time: object) -> None:
         """Take a record's time (ISO 8601, or milliseconds since 1970) in; what is no time is passed over."""
@@ -65,14 +74,20 @@ class Draft:
         if not tool:
             self.skipped["tool call without a name"] += 1
             return
+        if self.kept > ROOM:
+            self.skipped["tool call beyond what is kept of a file"] += 1
+            return
         given = redacted(arguments) if isinstance(arguments, dict) else {}
         identity = identity or f"#{len(self.uses) + 1}"
+        self.kept += CALL + size_of(given)
         self.uses.setdefault(identity, Use(identity, tool, given, thread, self.day))
 
     def result(self, identity: str, text: str, error: bool | None) -> None:
         """Note what came back; of two accounts the first text and the first known outcome hold."""
         known, failed = self.results.get(identity, ("", None))
-        self.results[identity] = (known or clipped(text), error if failed is None else failed)
+        told = known or clipped(text, LONGEST_RESULT if self.kept <= ROOM // 2 else SCANT)
+        self.kept += len(told) - len(known)
+        self.results[identity] = (told, error if failed is None else failed)
 
     def prompt(self, text: str, identity: str = "") -> None:
         """Note what the person wrote; the same words twice without a call between are one prompt told twice."""
@@ -115,7 +130,7 @@ def _joined_one(group: list[Draft], taken: set[tuple[str, str, str]]) -> Transcr
         text, error = results.results.get(use.id, ("", None))
         told = redact(clean(text))
         calls[use.id] = ToolCall(len(calls) + 1, use.id, use.tool, use.input, told, error, use.thread, use.day)
-    day = day_of(group[0].start) if group[0].start else NO_DAY
+    day = day_of(group[0].start) if group[0].start else min(draft.named for draft in group)
     cwd = next((draft.cwd for draft in group if draft.cwd), "")
     prompts = tuple(_prompts(group, calls))
     return Transcript(agent, session, day, cwd, tuple(calls.values()), dict(sorted(skipped.items())), prompts)
@@ -171,10 +186,19 @@ def clean(value: str) -> str:
     return value.encode("utf-8", "replace").decode("utf-8")
 
 
-def clipped(value: str) -> str:
-    """The string, or its two ends where it is longer than `LONGEST_RESULT`."""
-    half = LONGEST_RESULT // 2
-    return value if len(value) <= LONGEST_RESULT else f"{value[:half]}\n{value[-half:]}"
+def clipped(value: str, longest: int = LONGEST_RESULT) -> str:
+    """The string, or its two ends where it is longer."""
+    half = longest // 2
+    return value if len(value) <= longest else f"{value[:half]}\n{value[-half:]}"
+
+
+def size_of(value: object) -> int:
+    """The characters of all strings in a value, and one for everything else."""
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, dict):
+        return sum(len(key) + size_of(one) for key, one in value.items())
+    return sum(map(size_of, value)) if isinstance(value, list) else 1
 
 
 def exit_code(value: object) -> bool | None:
@@ -185,6 +209,17 @@ def exit_code(value: object) -> bool | None:
 def day_of(moment: datetime) -> str:
     """The day (YYYYMMDD) of a moment; `NO_DAY` where no agent can have written."""
     return f"{moment:%Y%m%d}" if moment.year > 999 else NO_DAY
+
+
+def named_day(path: Path) -> str:
+    """The day (YYYYMMDD) that a file's name tells, the first if there are several; else `NO_DAY`. The name travels with
+    the file: a time of change would be another one on every machine."""
+    for found in _NAMED_DAY.finditer(path.name):
+        try:
+            return datetime(int(found[1]), int(found[3]), int(found[4])).strftime("%Y%m%d")
+        except ValueError:
+            continue
+    return NO_DAY
 
 
 def when(value: object) -> datetime | None:

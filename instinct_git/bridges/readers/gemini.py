@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from instinct_git.bridges.readers.draft import Draft, items, mapping, parts, text
+from instinct_git.bridges.readers.draft import Draft, clipped, items, mapping, parts, text
 from instinct_git.bridges.readers.source import document, records
 
 AGENT = "gemini"
@@ -107,7 +107,7 @@ class _Chat:
         if status == "cancelled":
             out = f"Cancelled by the user. {out}"
         if out or error is not None:
-            self.outcomes[identity] = (out, int(code[1]) != 0 if code else error)
+            self.outcomes[identity] = (clipped(out), int(code[1]) != 0 if code else error)
 
     def finish(self) -> None:
         for identity, (out, error) in self.outcomes.items():

@@ -45,7 +45,7 @@ def records(path: Path, skipped: Counter[str]) -> Iterator[dict[str, object]]:
             value = parsed(line)
             if isinstance(value, dict):
                 yield value
-            elif value is not None:
+            elif value is not None or line.strip() == b"null":
                 skipped["not an object"] += 1
             elif line.lstrip().startswith(b"//"):
                 skipped["comment"] += 1

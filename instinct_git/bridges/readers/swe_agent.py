@@ -1,7 +1,7 @@
 """SWE-agent's ``.traj`` (``trajectory``, or only ``history``) and mini-swe-agent's list of messages.
 
-There are no ids, no days and no exit codes but mini-swe-agent's: a session is known by what it holds, and a failure
-by what the tools of these agents say.
+There are no ids, and no days and exit codes but mini-swe-agent's: a session is known by what it holds, its day by the
+file's name, and a failure by what the tools of these agents say.
 """
 
 from __future__ import annotations
@@ -127,6 +127,7 @@ def _messages(draft: Draft, messages: list[object]) -> None:
     for number, message in enumerate(talk):
         if message.get("role") not in ("system", "user", "tool", "assistant", "exit"):
             draft.skipped["other record"] += 1
+        draft.seen(_time(mapping(message.get("extra"))))
         if message.get("role") != "assistant":
             continue
         after = talk[number + 1] if number + 1 < len(talk) else {}
@@ -137,6 +138,12 @@ def _messages(draft: Draft, messages: list[object]) -> None:
             code = _RETURNED.match(said)
             error = int(code[1]) != 0 if code else exit_code(extra.get("returncode"))
             _do(draft, command, _TAGS.sub("", said) if code else said, error)
+
+
+def _time(extra: Mapping[str, object]) -> object:
+    """The milliseconds since 1970 that mini-swe-agent, or else the model's answer, tells in seconds; None if neither."""
+    told = (extra.get("timestamp"), mapping(extra.get("response")).get("created"))
+    return next((one * 1000 for one in told if isinstance(one, int | float) and not isinstance(one, bool)), None)
 
 
 def _commands(message: Mapping[str, object]) -> list[tuple[str, str]]:

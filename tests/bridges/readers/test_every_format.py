@@ -12,9 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from instinct_git.bridges import readers
-from instinct_git.bridges.readers import source
-from instinct_git.core.actions import action_of, failed
+from instinct_git.bridges.readers import draft, source
+from instinct_git.core.actions import action_of
 from instinct_git.core.mining import mine
+from instinct_git.core.outcomes import failed
 from instinct_git.core.transcript import Transcript
 from tests.bridges.readers.formats import LINES, TEXTS, VALUES, Format, Ran, Session, opencode
 
@@ -207,6 +208,16 @@ def test_a_value_that_is_cut_is_no_transcript(form: Format, tmp_path: Path) -> N
     data = form.text()
     for end in range(0, len(data) - 2, 101):
         assert readers.read([saved(tmp_path, data[:end])]) == []
+
+
+@every_text
+def test_no_more_of_a_session_is_kept_than_the_bound(
+    form: Format, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(draft, "ROOM", draft.CALL)
+    transcript = one(tmp_path, form.text())
+    assert 1 <= len(transcript.calls) < len(EXPECTED)
+    assert transcript.skipped["tool call beyond what is kept of a file"] >= 1
 
 
 JUNK = [

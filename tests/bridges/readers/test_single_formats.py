@@ -12,7 +12,8 @@ import pytest
 
 from instinct_git.bridges import readers
 from instinct_git.bridges.transcripts import read_transcripts
-from instinct_git.core.actions import action_of, failed
+from instinct_git.core.actions import action_of
+from instinct_git.core.outcomes import failed
 from instinct_git.core.transcript import Transcript
 from instinct_git.errors import InstinctError
 from tests.bridges.readers.formats import TEXTS, Json, Ran, Session, at, opencode
@@ -143,7 +144,7 @@ def test_codex_scripts_of_code_mode_are_the_calls_they_hold(tmp_path: Path) -> N
         item("custom_tool_call_output", call_id="a", output=ended),
         call("b", "functions.exec", json.dumps({"source": several})),
     ))  # fmt: skip
-    assert told(transcript) == [("look", True), ("look", None), ("edit", None), ("future_tool", None)]
+    assert told(transcript) == [("look", True), ("look", None), ("edit", None), ("tool", None)]
 
 
 def test_codex_what_exec_prints_as_json_is_read(tmp_path: Path) -> None:
@@ -192,7 +193,7 @@ def test_gemini_a_refused_call_is_neither_success_nor_failure(tmp_path: Path) ->
         {"id": "5", "name": "mcp_tracker_list", "args": {}, "status": "success"},
     ]
     assert told(only(value(tmp_path / "c.json", chat(*calls)))) == [
-        ("build", None), ("edit", True), ("write", None), ("read", False), ("tracker_list", False),
+        ("build", None), ("edit", True), ("write", None), ("read", False), ("mcp-list", False),
     ]  # fmt: skip
 
 
@@ -219,7 +220,7 @@ def test_copilot_names_tools_of_servers_and_knows_a_refusal(tmp_path: Path) -> N
         event("tool.execution_start", toolCallId="3", toolName="edit", arguments={"path": "a"}, parentToolCallId="9"),
         event("tool.execution_complete", toolCallId="3", success=False, error={"message": "No match found"}),
     ))  # fmt: skip
-    assert told(transcript) == [("gh-list", False), ("read", None), ("edit", True)]
+    assert told(transcript) == [("mcp-list", False), ("read", None), ("edit", True)]
     assert [one.thread for one in transcript.calls] == ["", "", "9"]
 
 
@@ -366,7 +367,7 @@ def test_openhands_the_editor_reads_creates_and_edits(tmp_path: Path) -> None:
         event(11, source="agent", action="finish", args={}),
     ]
     assert told(only(value(tmp_path / "t.json", events))) == [
-        ("read", False), ("write", None), ("edit", True), ("edit", None), ("lookup", None), ("build", None),
+        ("read", False), ("write", None), ("edit", True), ("edit", None), ("mcp-lookup", None), ("build", None),
     ]  # fmt: skip
 
 
@@ -439,3 +440,24 @@ def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(InstinctError, match="is not a transcript"):
         read_transcripts([tmp_path / "pipe"])
+
+
+def mini(seconds: object, **extra: object) -> list[Json]:
+    said = {"role": "assistant", "content": "```bash\npytest -q\n```", "extra": {"timestamp": seconds, **extra}}
+    return [{"role": "system", "content": "x"}, said, {"role": "user", "content": "<returncode>0</returncode>ok"}]
+
+
+@pytest.mark.parametrize(
+    ("messages", "name", "day"),
+    [
+        (mini(1_772_359_200.5), "a.traj.json", "20260301"),
+        (mini(None, response={"created": 1_772_359_200}), "a.traj.json", "20260301"),
+        (mini("soon"), "run-2026-02-03.traj.json", "20260203"),
+        (mini(True), "a.traj.json", "19700101"),
+    ],
+)
+def test_a_trajectorys_day_is_told_by_its_messages_else_by_its_name(
+    tmp_path: Path, messages: list[Json], name: str, day: str
+) -> None:
+    (one,) = readers.read([value(tmp_path / name, messages)])
+    assert one.day == day
