@@ -87,13 +87,16 @@ def events(project: Path, runs: int) -> dict[str, dict[str, object]]:
     given: dict[str, int] = {}
     for turn in range(runs + 1):
         for name, (command, text) in commands.items():
-            call([tool("instinct"), "config", "prompt.suggest", str("suggest:" in name).lower(), "--user"], project)
+            if "suggest:" in name:
+                call([tool("instinct"), "config", "prompt.suggest", "true", "--user"], project)
             event = json.dumps({"session_id": f"s{turn}-{len(name)}", "cwd": str(project), "prompt": text})
             begun, before = time.perf_counter(), processor()
             said, alive = hooked(command, project, event)
             if turn:  # the first turn warms the disk cache
                 wall[name].append(time.perf_counter() - begun)
                 used[name].append(processor() - before)
+            if "suggest:" in name:
+                call([tool("instinct"), "config", "prompt.suggest", "false", "--user"], project)
             given[name] = injected(said)
             os.read(alive, 1)  # until what the end of a session has started is gone, too
             os.close(alive)
