@@ -193,7 +193,8 @@ class _Choice:
         return tuple(self._around.inside(self._task.paths))
 
     def _joined(self, each: list[list[_Row]]) -> list[_Row]:
-        """Return the rows of all memories in one order, each key once: where it is strongest, the nearer one first."""
+        """Return the rows of all memories in one order, each key once: where its level is the strongest, of
+        equal ones in the nearer memory."""
         if len(each) < 2:
             return each[0] if each else []
         best: dict[str, _Row] = {}
@@ -203,7 +204,7 @@ class _Choice:
                 best[row.key], self._nearest[row.key] = row, row.layer
                 continue
             weaker = row
-            if (row.rank, -row.confidence) < (other.rank, -other.confidence):
+            if row.rank < other.rank:
                 best[row.key], weaker = row, other
             self._also.setdefault(row.key, []).append(self._where(weaker))
         return in_order(best.values())

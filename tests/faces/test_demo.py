@@ -24,6 +24,7 @@ def test_the_demo_runs_the_whole_loop_and_leaves_nothing(tmp_path: Path, sealed:
     assert not (sealed / ".instinct").exists()
 
 
+@pytest.mark.slow
 def test_the_demo_can_keep_its_repository(tmp_path: Path) -> None:
     scratch = tmp_path / "scratch"
     scratch.mkdir()
@@ -33,6 +34,7 @@ def test_the_demo_can_keep_its_repository(tmp_path: Path) -> None:
     assert git(base / "web-shop", "branch", "--list", "instinct/*").strip() == "instinct/skill/test-edit-test-commit"
 
 
+@pytest.mark.slow
 def test_the_demo_needs_no_identity_and_ignores_a_users_settings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -76,7 +76,13 @@ def everything_below(folder: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
-@pytest.mark.parametrize("obstacle", OBSTACLES)
+EVERY_DAY = ("a link to outside", "ledger a file")
+"""Of the obstacles; the others are met in the long tests."""
+
+
+@pytest.mark.parametrize(
+    "obstacle", [one if one in EVERY_DAY else pytest.param(one, marks=pytest.mark.slow) for one in OBSTACLES]
+)
 @pytest.mark.parametrize("in_git", [True, False], ids=["in git", "plain folder"])
 def test_every_verb_names_what_stands_in_the_way(
     tmp_path: Path, obstacle: str, in_git: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
