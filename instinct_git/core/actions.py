@@ -1,8 +1,8 @@
 """Names what a tool call does: `test`, `edit`, `commit` ... Pure.
 
 Patterns are written in these names, so a name never quotes a path, an argument or anybody's words: it comes from the
-table below, from a person's own table (``actions:`` in the config), or is the bare name of a program (with its verb, where
-the verb is an ordinary one) or a tool's name as `core.naming` tells it.
+table below, from a person's own table (``actions:`` in the config), or is the name of a program that everybody knows (with
+its verb, where the verb is an ordinary one) or a tool's name as `core.naming` tells it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import replace
 from itertools import pairwise
 from types import MappingProxyType
 
-from instinct_git.core.naming import tool_name
+from instinct_git.core.naming import PROGRAMS, tool_name
 from instinct_git.core.shell import (
     HEREDOC,
     INNER,
@@ -206,11 +206,12 @@ def _scripted(plain: tuple[str, ...]) -> str | None:
 
 
 def _unknown(words: tuple[str, ...], path: str) -> str:
-    program = words[0]
-    if ("/" in path and not path.startswith(("/usr/", "/bin/", "/opt/"))) or not _NAME.fullmatch(program):
+    program, plain = words[0], without_options(words[1:])
+    own = "/" in path and not path.startswith(("/usr/", "/bin/", "/opt/"))
+    if own or not _NAME.fullmatch(program):
         return "run"  # a script of the project: its name may tell more than a pattern should
-    plain = without_options(words[1:])
-    return f"{program}-{plain[0]}" if plain and plain[0] in _VERBS else program
+    name = program if program in PROGRAMS else "run"
+    return f"{name}-{plain[0]}" if plain and plain[0] in _VERBS else name
 
 
 def shell_action(line: str, table: Mapping[str, str] = ACTIONS) -> str:
@@ -257,10 +258,6 @@ def commit_subject(line: str) -> str | None:
     return None
 
 
-_HOME = re.compile(r"(?i)(?:^|[/\\\\])(?:home|users)[/\\\\]([^/\\\\]+)")
-_ANYBODY = frozenset(
-    split_words("runner user ubuntu dev developer work root admin vscode node app test git docker public")
-)
 NO_FURTHER: Mapping[str, str] = MappingProxyType({})
 
 _SHELLS = split_words(
@@ -315,22 +312,13 @@ def name_of(call: ToolCall) -> str:
 
 
 def named(transcripts: Iterable[Transcript], given: Mapping[str, str] = NO_FURTHER) -> list[Transcript]:
-    """These sessions with every call's action, by the table and a person's own (``actions:`` in the config).
-
-    A program that is called as the person's home folder is, is nameless.
-    """
+    """These sessions with every call's action, by the table and a person's own (``actions:`` in the config)."""
     extra = further(given)
     table = {**ACTIONS, **extra} if extra else ACTIONS
-    told = []
-    for one in transcripts:
-        home = _HOME.search(one.cwd)
-        calls = tuple(replace(call, action=_action_of(call.tool, call.input, extra, table)) for call in one.calls)
-        if home is not None and home[1].lower() not in _ANYBODY:
-            calls = tuple(replace(call, action=_without(call.action, home[1].lower(), table)) for call in calls)
-        told.append(replace(one, calls=calls))
-    return told
-
-
-def _without(action: str, home: str, table: Mapping[str, str]) -> str:
-    words = re.split(r"[^a-z0-9]+", action)
-    return "run" if home in (action, *words) and action not in table.values() else action
+    return [
+        replace(
+            one,
+            calls=tuple(replace(call, action=_action_of(call.tool, call.input, extra, table)) for call in one.calls),
+        )
+        for one in transcripts
+    ]

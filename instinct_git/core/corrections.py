@@ -3,8 +3,8 @@
 A grammar, no model; its words for tools, styles and languages are those of `core.choices`, so nothing a person says can
 reach a key but a name from that table. A clause counts only when it says nothing else, and only where it is meant to
 stand: one that names what not to use, one that says always, here or from now on, or one that names a tool right after
-another of its kind was used. Questions, conditions, reports of what others say, what holds "for now" and what a program printed count nothing,
-nor do quotes, code and pasted text (`triggers.said`).
+another of its kind was used. Questions, conditions, reports of what others say, what holds "for now" or in one place, and
+what a program printed count nothing, nor do quotes, code and pasted text (`triggers.said`).
 """
 
 from __future__ import annotations
@@ -179,7 +179,9 @@ def _chinese() -> tuple[re.Pattern[str], ...]:
 
 
 _MARKED = re.compile(rf"{_STANDS}|\b(?:no|nope|wrong|stop)\b")
-_ALWAYS = re.compile(r"always|from now on|(?:told|said)|everywhere|in general|by default|remember|(?:repo|repository|project|codebase)$")
+_ALWAYS = re.compile(
+    r"always|from now on|(?:told|said)|everywhere|in general|by default|remember|(?:repo|repository|project|codebase)$"
+)
 _ZH_MARKED = re.compile(rf"{_ZH_STANDS}|才对")
 _DOUBT = re.compile(
     r"(?i)\b(?:if|unless|when|whether|why|says?|saying|suggests?|docs?|readme|according|wrote|used to|for now|this (?:time|once)|"
@@ -258,11 +260,15 @@ def _runs(sentence: str) -> Iterator[str]:
     number = min(len(parts), CLAUSES)
     for size in range(number - 1, 0, -1):
         for start in range(number - size + 1):
-            before, after = parts[:start], parts[start + size :]
-            if not any(_TOOL.search(part) or _LABEL.search(part) for part in before) and not any(map(_TOOL.search, after)):
-                limited = before and _LIMIT.match(before[-1]), after and (_LIMIT.match(after[0]) or _GOES_ON.match(after[0]))
-                if not any(limited):
-                    yield ", ".join(parts[start : start + size])
+            if _stands_alone(parts[:start], parts[start + size :]):
+                yield ", ".join(parts[start : start + size])
+
+
+def _stands_alone(before: list[str], after: list[str]) -> bool:
+    """True where these parts of the sentence take nothing from what is said between them."""
+    named = any(map(_TOOL.search, [*before, *after])) or any(map(_LABEL.search, before))
+    limited = any(map(_LIMIT.match, [*before[-1:], *after[:1]])) or any(map(_GOES_ON.match, after[:1]))
+    return not named and not limited
 
 
 def _read(run: str, used: Collection[str]) -> list[Stated]:

@@ -14,6 +14,8 @@ from instinct_git.core.threads import Learned, Spot, Step, Thread, learned_of
 
 WITHIN = 40
 """Calls of the same thread between a failure and its remedy, at most."""
+LEAST = 2
+"""Times that a failure was mended before its fix is told: a message may be exact, but once is an accident."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,16 +24,14 @@ class Fix:
 
     ``title`` says what to do; ``text`` recognises the failing call's result ("" takes any); ``actions`` are those it
     can strike (empty: any); ``between`` is what has to lie between the failure and the success: "read" (a read, search
-    or look), "change" (anything that is no look), "" (nothing, but the same call again is luck and no remedy);
-    ``least`` is how often it must have been mended before it is told: 1 where the message is exact, 2 where it is
-    common. A class without a text is left out where most of its occurrences are told as a sequence already.
+    or look), "change" (anything that is no look), "" (nothing, but the same call again is luck and no remedy). A class
+    without a text is left out where most of its occurrences are told as a sequence already.
     """
 
     title: str
     text: str
     actions: frozenset[str] = frozenset()
     between: str = "change"
-    least: int = 1
 
 
 _FILE = frozenset({"edit", "write"})
@@ -47,7 +47,7 @@ FIXES: Mapping[str, Fix] = {
         r"[Ee]xpected 1 occurrence", _FILE, ""),
     "edit-breaks-syntax": Fix(
         "Repair the syntax when an edit is refused for it, then edit again",
-        r"edit has introduced new syntax error", _FILE, "", least=2),
+        r"edit has introduced new syntax error", _FILE, ""),
     "read-before-edit": Fix("Read a file before changing it", r"File has not been read yet|must read (?:the )?file .{0,300}before", _FILE, "read"),
     "file-changed-since-read": Fix(
         "Read a file again when it changed since it was read",
@@ -64,16 +64,16 @@ FIXES: Mapping[str, Fix] = {
     "missing-import": Fix(
         "Add the import or the dependency that is missing",
         r"ModuleNotFoundError|No module named|cannot import name|Cannot find module|unresolved import|"
-        r"Undefined name|\bF821\b|NameError: name", _CODE, least=2),
+        r"Undefined name|\bF821\b|NameError: name", _CODE),
     "command-not-found": Fix("Call a tool that is not on the path in another way",
         r"command not found|sh\S{0,20}: .{0,80}: not found|is not recognized as", between=""),
     "port-in-use": Fix("Free the port before starting the server", r"EADDRINUSE|[Aa]ddress already in use"),
-    "syntax-error": Fix("Repair the syntax error", r"SyntaxError|IndentationError|syntax error", _CODE, least=2),
-    "permission-denied": Fix("Mend the permission that is missing", r"[Pp]ermission denied|EACCES|EPERM", least=2),
-    "lint-failure": Fix("Repair what the linter finds and run it again", "", frozenset({"lint"}), least=2),
-    "typecheck-failure": Fix("Repair the types and check them again", "", frozenset({"typecheck"}), least=2),
-    "compile-failure": Fix("Repair what does not compile", "", frozenset({"compile", "build"}), least=2),
-    "test-failure": Fix("Repair what the tests find and run them again", "", frozenset({"test"}), least=2),
+    "syntax-error": Fix("Repair the syntax error", r"SyntaxError|IndentationError|syntax error", _CODE),
+    "permission-denied": Fix("Mend the permission that is missing", r"[Pp]ermission denied|EACCES|EPERM"),
+    "lint-failure": Fix("Repair what the linter finds and run it again", "", frozenset({"lint"})),
+    "typecheck-failure": Fix("Repair the types and check them again", "", frozenset({"typecheck"})),
+    "compile-failure": Fix("Repair what does not compile", "", frozenset({"compile", "build"})),
+    "test-failure": Fix("Repair what the tests find and run them again", "", frozenset({"test"})),
 }  # fmt: skip
 """Classes of failure; the first that fits is taken. A remedy is the same action on the same target that succeeds."""
 
@@ -92,7 +92,7 @@ def fixes(threads: Sequence[Thread], sequences: Sequence[Learned]) -> list[Learn
         if not fix.text:  # a loop that is told as a sequence is not told twice
             spots_told = [spot for spot in spots if _is_told(threads[spot.thread].transcript.session, spot.calls, told)]
             spots = [] if 2 * len(spots_told) > len(spots) else spots
-        if len(spots) >= fix.least:
+        if len(spots) >= LEAST:
             learned.append(learned_of(f"fix:{name}", fix.title, threads, spots, fix_text(fix.title, fix.between)))
     return sorted(learned, key=lambda one: (-one.support, one.key))
 

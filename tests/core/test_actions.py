@@ -70,14 +70,17 @@ HEREDOC_COMMIT = 'git commit -m "$(cat <<\'EOF\'\nfeat(cart): it\'s "done"\n\nrm
         ("test -f x", "look"),
         ("python3 script.py", "run"),
         ("./deploy-to-acme.sh now", "run"),
-        ("echo | npx cowsay", "cowsay"),
+        ("echo | npx cowsay", "run"),
+        ("terraform apply -auto-approve", "terraform-apply"),
+        ("mkdir -p a/b", "mkdir"),
         ("bd show shop-12 2>&1", "bd-show"),
         ("bd update shop-12 --status in_progress", "bd-claim"),
         ("bd update shop-12 --status=in_progress", "bd-claim"),
         ("bd update shop-12 --notes later", "bd-update"),
         ("bd close shop-12 --reason 'done && tested'", "bd-close"),
-        ("frobnicate deploy --all", "frobnicate-deploy"),
-        ("frobnicate data.csv", "frobnicate"),
+        ("acme-ctl deploy --all", "run-deploy"),
+        ("acme-ctl data.csv", "run"),
+        (". lib/acme.sh && acme_rand_hex 16", "run"),
         ("", "look"),
         ("'", "run"),
     ],
@@ -339,7 +342,7 @@ def calls_named(cwd: str, *lines: str, given: dict[str, str] | None = None) -> l
 
 
 @pytest.mark.parametrize("cwd", ["/home/mallory/shop", "/Users/Mallory/shop", "C:\\Users\\mallory\\shop"])
-def test_a_program_that_bears_the_name_of_the_persons_home_is_nameless(cwd: str) -> None:
+def test_a_program_that_bears_the_name_of_its_owner_is_nameless(cwd: str) -> None:
     assert calls_named(cwd, "mallory-deploy x", "mallory", "pytest", "terraform apply") == [
         "run", "run", "test", "terraform-apply",
     ]  # fmt: skip
