@@ -115,6 +115,12 @@ ACTIONS: Mapping[str, str] = dict(read_table(_TABLE))
 LOOKS = frozenset({"read", "search", "look", "todo", "wait", "stop", "plan", "ask", "skill", "stage", "finish"})
 """Actions that may lie between the steps of a sequence: they look, wait or prepare, and change nothing on their own."""
 
+SEES = frozenset({"read", "search", "look"})
+"""Those of them that look at the work itself."""
+
+FILES = frozenset({"edit", "write"})
+"""Actions that change one file, by an editor's tool; a run of them is one step."""
+
 CHANGES = frozenset(split_words("edit write run mkdir rm mv cp chmod ln rmdir"))
 """Actions that change files or do something nameless; a sequence of these alone says nothing."""
 

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from instinct_git.core.actions import CHECKS, LOOKS, tool_used
+from instinct_git.core.actions import CHECKS, FILES, LOOKS, SEES, tool_used
 from instinct_git.core.shell import shell_line
 from instinct_git.core.telling import fix_text
 from instinct_git.core.threads import Learned, Spot, Step, Thread, learned_of
@@ -34,24 +34,23 @@ class Fix:
     between: str = "change"
 
 
-_FILE = frozenset({"edit", "write"})
 _CODE = CHECKS | {"run", "serve"}
 FIXES: Mapping[str, Fix] = {
     "edit-string-not-found": Fix(
         "Read the file again when an edit does not find its text",
         r"String to replace not found|(?:old_string|oldString|old_str) (?:was )?not found|No match found|did not appear "
         r"verbatim|could not find the string|0 occurrences found|Failed to find (?:expected lines|context)|"
-        r"Could not find oldString|not found in displayed lines", _FILE, "read"),
+        r"Could not find oldString|not found in displayed lines", FILES, "read"),
     "edit-string-not-unique": Fix(
         "Give an edit more context when its text is not unique", r"Found \d+ matches of the string|Multiple (?:occurrences of old_str|matches found)|multiple matches for oldString|"
-        r"[Ee]xpected 1 occurrence", _FILE, ""),
+        r"[Ee]xpected 1 occurrence", FILES, ""),
     "edit-breaks-syntax": Fix(
         "Repair the syntax when an edit is refused for it, then edit again",
-        r"edit has introduced new syntax error", _FILE, ""),
-    "read-before-edit": Fix("Read a file before changing it", r"File has not been read yet|must read (?:the )?file .{0,300}before", _FILE, "read"),
+        r"edit has introduced new syntax error", FILES, ""),
+    "read-before-edit": Fix("Read a file before changing it", r"File has not been read yet|must read (?:the )?file .{0,300}before", FILES, "read"),
     "file-changed-since-read": Fix(
         "Read a file again when it changed since it was read",
-        r"File (?:\S{1,300} )?has been (unexpectedly )?modified since", _FILE, "read"),
+        r"File (?:\S{1,300} )?has been (unexpectedly )?modified since", FILES, "read"),
     "pre-commit-hook-failure": Fix(
         "Repair what the commit hook refuses, then commit again",
         r"[Pp]re-?commit|husky|hook (id|failed|declined)|commit-msg|lint-staged", frozenset({"commit"})),
@@ -107,7 +106,7 @@ def _mended(steps: Sequence[Step]) -> Iterator[tuple[str, int, tuple[int, ...]]]
     for index, step in enumerate(steps):
         if step.action in LOOKS and step.action != "stage":
             continue
-        where = ("edit" if step.action in _FILE else step.action, _target(step))
+        where = ("edit" if step.action in FILES else step.action, _target(step))
         if step.failed:
             name = _class_of(step)
             if name is None:
@@ -136,7 +135,7 @@ def _target(step: Step) -> str:
     if isinstance(path, str):
         return path
     line = shell_line(step.call.input) or ""
-    return tool_used(line) if step.action == "run" or step.action in _FILE else ""
+    return tool_used(line) if step.action == "run" or step.action in FILES else ""
 
 
 def _repair(fix: Fix, passed: Sequence[Step], remedy: Step) -> tuple[int, ...] | None:
@@ -145,7 +144,7 @@ def _repair(fix: Fix, passed: Sequence[Step], remedy: Step) -> tuple[int, ...] |
         step.call.number
         for step in passed[1:]
         if step.failed is False
-        and (step.action in ("read", "search", "look") if fix.between == "read" else step.action not in LOOKS)
+        and (step.action in SEES if fix.between == "read" else step.action not in LOOKS)
     ]
     if wanted:
         return (wanted[-1],)

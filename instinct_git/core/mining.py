@@ -11,7 +11,7 @@ transcripts give the same answer, whatever their order.
 * **Boring** is a sequence whose steps are all `actions.CHANGES`; one with a nameless step, or with a script ("run") first or last;
   one that comes back to a step that is no check, or twice to a check; and one that ends in a change after a check or after a single step, for an edit follows
   everything. So a loop is told once, from the check: ``test->edit->test``, neither ``edit->test->edit`` nor
-  ``test->edit``; and of two steps that take turns one order is told.
+  ``test->edit``; and of steps that take turns (``edit->compile->test->edit->compile``) one order is told.
 * **The report is small**: patterns are taken by support x steps (then the longer, then the key), at most
   `PER_SESSION` for a session. A part of a pattern that is told is told too only if it occurs twice as often; any
   other pattern only if at least half of its transitions are not told already.
@@ -27,7 +27,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from instinct_git.core import combos
-from instinct_git.core.actions import CHANGES, CHECKS, LOOKS, NAMELESS
+from instinct_git.core.actions import CHANGES, CHECKS, FILES, LOOKS, NAMELESS, SEES
 from instinct_git.core.corrections import refused
 from instinct_git.core.fixes import fixes
 from instinct_git.core.preferences import preferences
@@ -39,7 +39,6 @@ FAR = 8  # looks (reads, searches) between two steps of a sequence, at most
 PER_SESSION = 12  # sequences told about one session, at most
 LONGEST = 6  # steps in a sequence, at most
 LONGEST_TURN = 8  # steps in a sequence that a person asks to remember, at most
-_FILES, _SEEN = frozenset({"edit", "write"}), frozenset({"read", "search", "look"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +71,12 @@ def _runs(steps: Sequence[Step]) -> list[_Run]:
     looks = 0
     for step in steps:
         unfinished = step.failed is None and step.call.result != ""  # refused or interrupted
-        looks += step.action in _SEEN
+        looks += step.action in SEES
         if step.action in LOOKS or unfinished or (step.failed and step.action not in CHECKS):
             continue
         number, action = step.call.number, step.action
         before = runs[-1].action if runs else ""
-        if action == before or {action, before} == {"edit", "write"}:
+        if action == before or {action, before} == FILES:
             runs[-1] = replace(runs[-1], action="edit" if action != before else action, last=number)
         else:
             runs.append(_Run(action, number, number, looks))
@@ -94,7 +93,7 @@ def _boring(steps: Sequence[str]) -> bool:
 
 def _apart(window: Sequence[_Run]) -> bool:
     """True where the steps are not one deed: what comes after many looks, or a last edit after one, rests on these."""
-    return any(run.looks > FAR for run in window[1:]) or (window[-1].action in _FILES and window[-1].looks > 0)
+    return any(run.looks > FAR for run in window[1:]) or (window[-1].action in FILES and window[-1].looks > 0)
 
 
 def _windows(runs: Sequence[Sequence[_Run]], sizes: Iterable[int]) -> dict[tuple[str, ...], list[Spot]]:
@@ -219,7 +218,7 @@ def _told(
         transitions = {(spot.thread, spot.start + offset) for spot in found for offset in range(len(steps) - 1)}
         sessions = {threads[spot.thread].transcript.session for spot in found}
         new = len(found) >= 2 * parts[steps] if steps in parts else 2 * len(transitions - told) >= len(transitions)
-        turned = len(steps) == 2 and steps[::-1] in parts
+        turned = any(steps[turn:] + steps[:turn] in parts for turn in range(1, len(steps)))
         variant = len(steps) > 2 and (steps[:-1] in begun or steps[1:] in ended)
         chance = len(found) <= min_support and variant
         if not new or turned or chance or all(room[session] >= PER_SESSION for session in sessions):

@@ -163,7 +163,8 @@ def test_a_loop_is_told_from_the_check() -> None:
     assert not [key for key in keys if key.startswith("seq:edit->test->edit") or key == "seq:test->edit"]
 
 
-def test_of_two_steps_that_take_turns_one_order_is_told() -> None:
+def test_of_steps_that_take_turns_one_order_is_told() -> None:
+    assert [key for key in found("edit compile test " * 5) if key.startswith("seq:")] == ["seq:edit->compile->test"]
     assert list(found("search fetch " * 4)) == ["seq:websearch->webfetch"]
 
 
