@@ -121,6 +121,9 @@ SEES = frozenset({"read", "search", "look"})
 FILES = frozenset({"edit", "write"})
 """Actions that change one file, by an editor's tool; a run of them is one step."""
 
+LANDS = frozenset({"commit", "push", "pull-request", "merge", "deploy", "release", "publish"})
+"""Actions that end a piece of work; an edit after one begins the next."""
+
 CHANGES = frozenset(split_words("edit write run mkdir rm mv cp chmod ln rmdir"))
 """Actions that change files or do something nameless; a sequence of these alone says nothing."""
 

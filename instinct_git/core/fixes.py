@@ -143,8 +143,7 @@ def _repair(fix: Fix, passed: Sequence[Step], remedy: Step) -> tuple[int, ...] |
     wanted = [
         step.call.number
         for step in passed[1:]
-        if step.failed is False
-        and (step.action in SEES if fix.between == "read" else step.action not in LOOKS)
+        if step.failed is False and (step.action in SEES if fix.between == "read" else step.action not in LOOKS)
     ]
     if wanted:
         return (wanted[-1],)

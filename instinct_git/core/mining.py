@@ -9,6 +9,7 @@ transcripts give the same answer, whatever their order.
   looked at. Three steps or more need ``min_support``; two steps happen by chance, and need one more, and so does what
   differs in nothing but its first or its last step from a sequence that is told.
 * **Boring** is a sequence whose steps are all `actions.CHANGES`; one with a nameless step, or with a script ("run") first or last;
+  one in which an edit follows what ends a piece of work (`actions.LANDS`): it begins the next;
   one that comes back to a step that is no check, or twice to a check; and one that ends in a change after a check or after a single step, for an edit follows
   everything. So a loop is told once, from the check: ``test->edit->test``, neither ``edit->test->edit`` nor
   ``test->edit``; and of steps that take turns (``edit->compile->test->edit->compile``) one order is told.
@@ -24,10 +25,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, pairwise
 
 from instinct_git.core import combos
-from instinct_git.core.actions import CHANGES, CHECKS, FILES, LOOKS, NAMELESS, SEES
+from instinct_git.core.actions import CHANGES, CHECKS, FILES, LANDS, LOOKS, NAMELESS, SEES
 from instinct_git.core.corrections import refused
 from instinct_git.core.fixes import fixes
 from instinct_git.core.preferences import preferences
@@ -88,7 +89,8 @@ def _boring(steps: Sequence[str]) -> bool:
     returns = any(number > (2 if step in CHECKS else 1) for step, number in Counter(steps).items())
     idle_end = steps[-1] in CHANGES and (len(steps) == 2 or not CHECKS.isdisjoint(steps))
     vague = "run" in (steps[0], steps[-1]) or not NAMELESS.isdisjoint(steps)
-    return returns or idle_end or vague or set(steps) <= CHANGES
+    begins = any(before in LANDS and after in FILES for before, after in pairwise(steps))
+    return returns or idle_end or vague or begins or set(steps) <= CHANGES
 
 
 def _apart(window: Sequence[_Run]) -> bool:

@@ -80,8 +80,13 @@ def test_looks_may_lie_between_the_steps() -> None:
 
 def test_what_comes_after_many_looks_is_another_deed() -> None:
     few, many = "read " * FAR, "read " * (FAR + 1)
-    assert "commit->edit" in " ".join(found(f"commit {few} edit test push " * 2))
-    assert "commit->edit" not in " ".join(found(f"commit {many} edit test push " * 2))
+    assert "install->edit" in " ".join(found(f"npm {few} edit test push " * 2))
+    assert "install->edit" not in " ".join(found(f"npm {many} edit test push " * 2))
+
+
+def test_an_edit_after_the_end_of_a_piece_of_work_begins_the_next() -> None:
+    keys = [key for key in found("edit test lint push " * 5) if key.startswith("seq:")]
+    assert keys == ["seq:edit->test->lint->push"]
 
 
 def test_a_last_edit_after_a_look_rests_on_what_was_looked_at() -> None:
