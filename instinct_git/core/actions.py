@@ -16,10 +16,10 @@ from types import MappingProxyType
 from instinct_git.core.naming import PROGRAMS, tool_name
 from instinct_git.core.shell import (
     HEREDOC,
-    INNER,
     SHELL,
     Command,
     bare,
+    inner_line,
     program_of,
     read_table,
     shell_commands,
@@ -35,10 +35,12 @@ _TABLE = """
 test         pytest, py.test, unittest, tox, nox, ctest, jest, vitest, mocha, rspec, phpunit, bats, playwright test,
              mix test, cargo test, cargo nextest, go test, swift test, dotnet test, mvn test, mvn verify, gradle test,
              gradlew test, npm test, npm t, pnpm test, yarn test, bun test, deno test, make test, make check,
-             just test, rake test, rails test, manage.py test
+             just test, rake test, rails test, manage.py test, hatch test, rye test, bazel test, flutter test, dart test,
+             sbt test, lein test, stack test, cabal test, meson test, zig build test, invoke-pester
 lint         ruff, ruff check, flake8, pylint, bandit, pre-commit, pre-commit run, prek, eslint, oxlint, biome,
              biome check, stylelint, shellcheck, yamllint, rubocop, mix credo, mix dialyzer, cargo clippy, go vet,
-             golangci-lint, staticcheck, phpstan, bash -n, sh -n, next lint, make lint, just lint
+             golangci-lint, staticcheck, phpstan, bash -n, sh -n, next lint, make lint, just lint,
+             flutter analyze, dart analyze, ktlint, swiftlint, hadolint, tflint, sqlfluff, ansible-lint
 typecheck    mypy, pyright, ty, tsc --noemit, vue-tsc
 format       ruff format, black, isort, yapf, prettier, gofmt, goimports, rustfmt, cargo fmt, mix format, clang-format,
              terraform fmt, make format, make fmt
@@ -55,7 +57,7 @@ push         git push
 pull         git pull, git fetch
 branch       git checkout, git switch, git branch
 stage        git add
-merge        git merge
+merge        git merge, gh pr merge, glab mr merge
 rebase       git rebase
 pull-request gh pr create, glab mr create
 edit         Edit, MultiEdit, NotebookEdit, edit_file, edit, multiedit, replace, insert, append, str_replace_editor,
@@ -150,7 +152,9 @@ _TELLING = split_words(
     " pull branch serve"
 )
 _LAST = split_words("fetch run edit write mkdir rm mv cp chmod stage read search wait stop look")
-_RUNNERS = split_words("npm pnpm yarn bun make just task rake turbo nx nox invoke gradle gradlew mise composer")
+_RUNNERS = split_words(
+    "npm pnpm yarn bun deno poe make just task rake turbo nx nox invoke gradle gradlew mise composer"
+)
 _SCRIPTS = """
 test         tests, test, spec, e2e, unit, vitest, jest
 lint         lint, eslint, clippy, check
@@ -180,7 +184,7 @@ def _command_action(command: Command, table: Mapping[str, str]) -> str:
     if command.writes and words[0] in ("cat", "echo", "printf", "tee"):
         return "write"
     if SHELL.search(words[0]):
-        inner = next((after for option, after in pairwise(words[1:]) if INNER.fullmatch(option)), None)
+        inner = inner_line(words)
         if inner is not None:
             return shell_action(inner, table)
     if words[0].startswith("python") and len(words) > 1 and words[1].endswith("manage.py"):
@@ -209,7 +213,7 @@ def _scripted(plain: tuple[str, ...]) -> str | None:
     """What `npm run X`, `make X` and their kind run, told from the first word of the script's name."""
     if plain[0] not in _RUNNERS or len(plain) < 2:
         return None
-    name = plain[2] if plain[1] == "run" and len(plain) > 2 else plain[1]
+    name = plain[2] if plain[1] in ("run", "task") and len(plain) > 2 else plain[1]
     name = "typecheck" if name.startswith(("type-check", "check-types", "check:types")) else name
     return next((_SCRIPT_ACTIONS[part] for part in re.split(r"[:_\-.]", name.lower()) if part in _SCRIPT_ACTIONS), None)
 

@@ -71,6 +71,12 @@ HEREDOC_COMMIT = 'git commit -m "$(cat <<\'EOF\'\nfeat(cart): it\'s "done"\n\nrm
         ("python3 script.py", "run"),
         ("./deploy-to-acme.sh now", "run"),
         ("echo | npx cowsay", "run"),
+        ("docker compose exec -T web pytest -q", "test"),
+        ("docker exec web bin/acme.sh", "run"),
+        ("cmd /c npm test", "test"),
+        ("deno task test", "test"),
+        ("flutter analyze", "lint"),
+        ("gh pr merge 3 --squash", "merge"),
         ("terraform apply -auto-approve", "terraform-apply"),
         ("mkdir -p a/b", "mkdir"),
         ("bd show shop-12 2>&1", "bd-show"),
@@ -132,6 +138,7 @@ def test_more_names_can_be_given_for_tools_and_commands() -> None:
 def test_a_command_given_as_a_list_is_read_like_a_line() -> None:
     assert action_of("shell", {"command": ["bash", "-lc", "cd x && pytest"]}) == "test"
     assert action_of("shell", {"cmd": ["git", "commit", "-m", "x"]}) == "commit"
+    assert action_of("shell", {"command": ["cmd.exe", "/c", "npm", "test"]}) == "test"
     assert shell_line({"command": ["a", 1]}) is None
 
 
