@@ -30,6 +30,7 @@ from itertools import combinations, pairwise
 from instinct_git.core import combos
 from instinct_git.core.actions import CHANGES, CHECKS, FILES, LANDS, LOOKS, NAMELESS, SEES
 from instinct_git.core.corrections import refused
+from instinct_git.core.dimensions import steps_of
 from instinct_git.core.fixes import fixes
 from instinct_git.core.preferences import preferences
 from instinct_git.core.telling import combo_text, sequence_text, sequence_title
@@ -125,10 +126,10 @@ def redone(transcripts: Sequence[Transcript], wanted: Iterable[tuple[str, ...]])
 def whole(found: Sequence[Learned]) -> list[Learned]:
     """What was found, in the same order; a sequence that is mostly done as a part of one longer sequence that recurs here
     keeps only the occurrences that are not: a deed counts for the whole of what was done."""
-    longer = [(_steps(one), one) for one in found if len(_steps(one)) > 2 and one.support > 1]
+    longer = [(steps_of(one.key), one) for one in found if len(steps_of(one.key)) > 2 and one.support > 1]
     kept = []
     for one in found:
-        steps, spots = _steps(one), one.occurrences
+        steps, spots = steps_of(one.key), one.occurrences
         for other, held in longer if steps else ():
             if len(steps) < len(other) and _part(steps, other):
                 outside = _outside(one.occurrences, held)
@@ -136,11 +137,6 @@ def whole(found: Sequence[Learned]) -> list[Learned]:
                     spots = tuple(spot for spot in spots if spot in outside)
         kept.append(one if spots == one.occurrences else replace(one, occurrences=spots))
     return kept
-
-
-def _steps(one: Learned) -> tuple[str, ...]:
-    prefix, _, body = one.key.partition(":")
-    return tuple(body.split("->")) if prefix == "seq" else ()
 
 
 def _outside(spots: Iterable[Occurrence], held: Learned) -> set[Occurrence]:
