@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from instinct_git.core.actions import CHECKS, FILES, LOOKS, SEES, tool_used
+from instinct_git.core.dimensions import bypasses
 from instinct_git.core.shell import shell_line
 from instinct_git.core.telling import fix_text
 from instinct_git.core.threads import Learned, Spot, Step, Thread, learned_of
@@ -76,8 +77,6 @@ FIXES: Mapping[str, Fix] = {
 }  # fmt: skip
 """Classes of failure; the first that fits is taken. A remedy is the same action on the same target that succeeds."""
 
-_BYPASS = re.compile(r"--no-verify|--no-gpg-sign|--force\b|\bSKIP=|HUSKY=0")
-
 
 def fixes(threads: Sequence[Thread], sequences: Sequence[Learned]) -> list[Learned]:
     found: dict[str, list[Spot]] = defaultdict(list)
@@ -116,7 +115,7 @@ def _mended(steps: Sequence[Step]) -> Iterator[tuple[str, int, tuple[int, ...]]]
         elif step.failed is False and where in open_failures:
             name, start = open_failures.pop(where)
             repair = _repair(FIXES[name], steps[start:index], step)
-            bypass = _BYPASS.search(shell_line(step.call.input) or "")
+            bypass = bypasses(shell_line(step.call.input) or "")
             if repair is not None and index - start <= WITHIN and not bypass:
                 yield name, start, (steps[start].call.number, *repair, step.call.number)
 

@@ -31,6 +31,8 @@ CALLS: dict[str, tuple[str, dict[str, object], str]] = {
     "plain": ("Bash", {"command": "git commit -m 'Mend the cart'"}, "[main 1a2b3c4] ok"),
     "hook!": ("Bash", {"command": "git commit -m 'fix: a'"}, "Exit code 1\npre-commit: black failed"),
     "force": ("Bash", {"command": "git commit --no-verify -m 'fix: a'"}, "[main 1a2b3c4] ok"),
+    "force-n": ("Bash", {"command": "git commit -nm 'fix: a'"}, "[main 1a2b3c4] ok"),
+    "skip": ("Bash", {"command": "SKIP=black git commit -m 'fix: a'"}, "[main 1a2b3c4] ok"),
     "push": ("Bash", {"command": "git push"}, "ok"),
     "script": ("Bash", {"command": "./tools/acme.sh"}, "ok"),
     "status": ("Bash", {"command": "git status"}, "clean"),
@@ -270,6 +272,8 @@ def test_a_server_that_is_started_watched_and_stopped_is_a_combo() -> None:
         "text! read text!",  # never ended
         "hook! commit",  # the same again, with nothing changed
         "hook! edit force",  # a bypass is no remedy
+        "hook! edit force-n",
+        "hook! edit skip",
         "hook! " + "push " * WITHIN + "edit commit",  # too far away
     ],
 )
