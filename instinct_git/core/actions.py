@@ -1,8 +1,8 @@
 """Names what a tool call does: `test`, `edit`, `commit` ... Pure.
 
 Patterns are written in these names, so a name never quotes a path, an argument or anybody's words: it comes from the
-table below, from a person's own table (``actions:`` in the config), or is the bare name of a program (with its verb, where
-the verb is an ordinary one) or a tool's name as `core.naming` tells it.
+table below, from a person's own table (``actions:`` in the config), or is the name of a program that everybody knows (with
+its verb, where the verb is an ordinary one) or a tool's name as `core.naming` tells it.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from dataclasses import replace
 from itertools import pairwise
 from types import MappingProxyType
 
-from instinct_git.core.naming import tool_name
+from instinct_git.core.naming import PROGRAMS, tool_name
 from instinct_git.core.shell import (
     HEREDOC,
-    INNER,
     SHELL,
     Command,
     bare,
+    inner_line,
     program_of,
     read_table,
     shell_commands,
@@ -35,10 +35,12 @@ _TABLE = """
 test         pytest, py.test, unittest, tox, nox, ctest, jest, vitest, mocha, rspec, phpunit, bats, playwright test,
              mix test, cargo test, cargo nextest, go test, swift test, dotnet test, mvn test, mvn verify, gradle test,
              gradlew test, npm test, npm t, pnpm test, yarn test, bun test, deno test, make test, make check,
-             just test, rake test, rails test, manage.py test
+             just test, rake test, rails test, manage.py test, hatch test, rye test, bazel test, flutter test, dart test,
+             sbt test, lein test, stack test, cabal test, meson test, zig build test, invoke-pester
 lint         ruff, ruff check, flake8, pylint, bandit, pre-commit, pre-commit run, prek, eslint, oxlint, biome,
              biome check, stylelint, shellcheck, yamllint, rubocop, mix credo, mix dialyzer, cargo clippy, go vet,
-             golangci-lint, staticcheck, phpstan, bash -n, sh -n, next lint, make lint, just lint
+             golangci-lint, staticcheck, phpstan, bash -n, sh -n, next lint, make lint, just lint,
+             flutter analyze, dart analyze, ktlint, swiftlint, hadolint, tflint, sqlfluff, ansible-lint
 typecheck    mypy, pyright, ty, tsc --noemit, vue-tsc
 format       ruff format, black, isort, yapf, prettier, gofmt, goimports, rustfmt, cargo fmt, mix format, clang-format,
              terraform fmt, make format, make fmt
@@ -55,7 +57,7 @@ push         git push
 pull         git pull, git fetch
 branch       git checkout, git switch, git branch
 stage        git add
-merge        git merge
+merge        git merge, gh pr merge, glab mr merge
 rebase       git rebase
 pull-request gh pr create, glab mr create
 edit         Edit, MultiEdit, NotebookEdit, edit_file, edit, multiedit, replace, insert, append, str_replace_editor,
@@ -115,6 +117,15 @@ ACTIONS: Mapping[str, str] = dict(read_table(_TABLE))
 LOOKS = frozenset({"read", "search", "look", "todo", "wait", "stop", "plan", "ask", "skill", "stage", "finish"})
 """Actions that may lie between the steps of a sequence: they look, wait or prepare, and change nothing on their own."""
 
+SEES = frozenset({"read", "search", "look"})
+"""Those of them that look at the work itself."""
+
+FILES = frozenset({"edit", "write"})
+"""Actions that change one file, by an editor's tool; a run of them is one step."""
+
+LANDS = frozenset({"commit", "push", "pull-request", "merge", "deploy", "release", "publish"})
+"""Actions that end a piece of work; an edit after one begins the next."""
+
 CHANGES = frozenset(split_words("edit write run mkdir rm mv cp chmod ln rmdir"))
 """Actions that change files or do something nameless; a sequence of these alone says nothing."""
 
@@ -141,7 +152,9 @@ _TELLING = split_words(
     " pull branch serve"
 )
 _LAST = split_words("fetch run edit write mkdir rm mv cp chmod stage read search wait stop look")
-_RUNNERS = split_words("npm pnpm yarn bun make just task rake turbo nx nox invoke gradle gradlew mise composer")
+_RUNNERS = split_words(
+    "npm pnpm yarn bun deno poe make just task rake turbo nx nox invoke gradle gradlew mise composer"
+)
 _SCRIPTS = """
 test         tests, test, spec, e2e, unit, vitest, jest
 lint         lint, eslint, clippy, check
@@ -171,7 +184,7 @@ def _command_action(command: Command, table: Mapping[str, str]) -> str:
     if command.writes and words[0] in ("cat", "echo", "printf", "tee"):
         return "write"
     if SHELL.search(words[0]):
-        inner = next((after for option, after in pairwise(words[1:]) if INNER.fullmatch(option)), None)
+        inner = inner_line(words)
         if inner is not None:
             return shell_action(inner, table)
     if words[0].startswith("python") and len(words) > 1 and words[1].endswith("manage.py"):
@@ -200,17 +213,18 @@ def _scripted(plain: tuple[str, ...]) -> str | None:
     """What `npm run X`, `make X` and their kind run, told from the first word of the script's name."""
     if plain[0] not in _RUNNERS or len(plain) < 2:
         return None
-    name = plain[2] if plain[1] == "run" and len(plain) > 2 else plain[1]
+    name = plain[2] if plain[1] in ("run", "task") and len(plain) > 2 else plain[1]
     name = "typecheck" if name.startswith(("type-check", "check-types", "check:types")) else name
     return next((_SCRIPT_ACTIONS[part] for part in re.split(r"[:_\-.]", name.lower()) if part in _SCRIPT_ACTIONS), None)
 
 
 def _unknown(words: tuple[str, ...], path: str) -> str:
-    program = words[0]
-    if ("/" in path and not path.startswith(("/usr/", "/bin/", "/opt/"))) or not _NAME.fullmatch(program):
+    program, plain = words[0], without_options(words[1:])
+    own = "/" in path and not path.startswith(("/usr/", "/bin/", "/opt/"))
+    if own or not _NAME.fullmatch(program):
         return "run"  # a script of the project: its name may tell more than a pattern should
-    plain = without_options(words[1:])
-    return f"{program}-{plain[0]}" if plain and plain[0] in _VERBS else program
+    name = program if program in PROGRAMS else "run"
+    return f"{name}-{plain[0]}" if plain and plain[0] in _VERBS else name
 
 
 def shell_action(line: str, table: Mapping[str, str] = ACTIONS) -> str:
@@ -257,10 +271,6 @@ def commit_subject(line: str) -> str | None:
     return None
 
 
-_HOME = re.compile(r"(?i)(?:^|[/\\\\])(?:home|users)[/\\\\]([^/\\\\]+)")
-_ANYBODY = frozenset(
-    split_words("runner user ubuntu dev developer work root admin vscode node app test git docker public")
-)
 NO_FURTHER: Mapping[str, str] = MappingProxyType({})
 
 _SHELLS = split_words(
@@ -315,22 +325,13 @@ def name_of(call: ToolCall) -> str:
 
 
 def named(transcripts: Iterable[Transcript], given: Mapping[str, str] = NO_FURTHER) -> list[Transcript]:
-    """These sessions with every call's action, by the table and a person's own (``actions:`` in the config).
-
-    A program that is called as the person's home folder is, is nameless.
-    """
+    """These sessions with every call's action, by the table and a person's own (``actions:`` in the config)."""
     extra = further(given)
     table = {**ACTIONS, **extra} if extra else ACTIONS
-    told = []
-    for one in transcripts:
-        home = _HOME.search(one.cwd)
-        calls = tuple(replace(call, action=_action_of(call.tool, call.input, extra, table)) for call in one.calls)
-        if home is not None and home[1].lower() not in _ANYBODY:
-            calls = tuple(replace(call, action=_without(call.action, home[1].lower(), table)) for call in calls)
-        told.append(replace(one, calls=calls))
-    return told
-
-
-def _without(action: str, home: str, table: Mapping[str, str]) -> str:
-    words = re.split(r"[^a-z0-9]+", action)
-    return "run" if home in (action, *words) and action not in table.values() else action
+    return [
+        replace(
+            one,
+            calls=tuple(replace(call, action=_action_of(call.tool, call.input, extra, table)) for call in one.calls),
+        )
+        for one in transcripts
+    ]

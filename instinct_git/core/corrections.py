@@ -3,8 +3,8 @@
 A grammar, no model; its words for tools, styles and languages are those of `core.choices`, so nothing a person says can
 reach a key but a name from that table. A clause counts only when it says nothing else, and only where it is meant to
 stand: one that names what not to use, one that says always, here or from now on, or one that names a tool right after
-another of its kind was used. Questions, conditions, reports of what others say, and what holds "for now" count nothing,
-nor do quotes, code and pasted text (`triggers.said`).
+another of its kind was used. Questions, conditions, reports of what others say, what holds "for now" or in one place, and
+what a program printed count nothing, nor do quotes, code and pasted text (`triggers.said`).
 """
 
 from __future__ import annotations
@@ -103,9 +103,10 @@ _STANDS = (
 )
 _LEAD = (
     rf"(?P<lead>(?:(?:(?:no|nope|wrong|stop|wait)[,:;.!—-]+|{_STANDS}|please|pls|ok|okay|hey|sorry|and|but|so|also|again|reminder|note|"
-    r"we|we should|you|you should|you must|you need to|(?:can|could|would|will) you|just|claude|let's|i want you to|"
+    r"we|we should|you|you should|you must|you need to|(?:can|could|will) you|would you please|just|claude|let's|i want you to|"
     r"make sure (?:to|you)|be sure to)(?<=[\w,:;.!—-])(?![a-z])[ ,:;.!—-]*){0,6})"
 )
+_RUN = r"(?P<run>(?:run|running|call) )"
 _USE = (
     r"(?:use|using|run|running|prefer|go with|stick (?:to|with)|switch(?: back)? to|take|choose|call|"
     r"(?:format|lint|test|install|check|type-?check|run)(?: (?:the|our|all))*(?: (?:code|files?|tests?|types|packages|dependencies|deps))? "
@@ -138,7 +139,7 @@ def _english() -> tuple[re.Pattern[str], ...]:
             rf"{_LEAD}(?:it's |that's )?(?:not|no) {_Y}{_GAP}(?:but |it's |use |rather )?{_X}{_TAIL}",
             rf"{_LEAD}instead of {_Y}{_GAP}{_USE} {_X}{_TAIL}",
             rf"{_LEAD}(?P<we>{_WE}) {_X}(?: (?:project|repo|shop))?{_TAIL}(?:{_GAP}{_NOT} {_Y})?",
-            rf"{_LEAD}{_USE} {_X}{_TAIL}",
+            rf"{_LEAD}(?:{_RUN}|{_USE} ){_X}{_TAIL}",
             rf"{_LEAD}{_X} (?P<we>only|instead|everywhere)(?: please)?",
         )
     )
@@ -153,7 +154,7 @@ _ZH_LEAD = (
     + r"{0,6})"
 )
 _ZH_USE = r"(?:使用|改用|改成|换成|換成|用的是?|用回|采用|採用|用)"
-_ZH_NOT = r"(?:千万|千萬|绝对|絕對|请|請)?(?:不要再?|别再?|別再?|不能再?|不可以?|不准|不許|不许|禁止|请勿|勿|避免|停止|不再|不应该|不應該|不应|而不是|而非|不是|不)"
+_ZH_NOT = r"(?:千万|千萬|绝对|絕對|请|請)?(?:不要再?|别再?|別再?|不能再|不可以?|不准|不許|不许|禁止|请勿|勿|避免|停止|不再|不应该|不應該|不应|而不是|而非|不是|不)"
 _ZH_TAIL = r"(?P<tail>(?:来|來|去|安装|安裝|装包|装|依赖|依賴|包|管理|跑|运行|測試|测试|格式化|代码|代碼|吧|啊|呀|哦|喔|了|就行|就好|就可以|即可|谢谢|謝謝|都|才对|[,，]){0,6})"
 _ZH_GAP = r"[,，;；。、!！—-]*"
 
@@ -178,14 +179,34 @@ def _chinese() -> tuple[re.Pattern[str], ...]:
 
 
 _MARKED = re.compile(rf"{_STANDS}|\b(?:no|nope|wrong|stop)\b")
+_ALWAYS = re.compile(
+    r"always|from now on|(?:told|said)|everywhere|in general|by default|remember|(?:repo|repository|project|codebase)$"
+)
 _ZH_MARKED = re.compile(rf"{_ZH_STANDS}|才对")
 _DOUBT = re.compile(
     r"(?i)\b(?:if|unless|when|whether|why|says?|saying|suggests?|docs?|readme|according|wrote|used to|for now|this (?:time|once)|"
     r"just once|temporar\w+|today|should (?:we|i)|shall|maybe|perhaps|what about|except|until)\b|"
     r"如果|要是|假如|为什么|為什麼|是否|要不要|能不能|可不可以|还是不|吗|嗎|呢|他说|她说|有人说|文档|文檔|据说|据|暂时|暫時|先用|这次|這次|这一次|临时|臨時|除非|除了|也许|可能|之前|以前|原来"
 )
-_POLITE = re.compile(r"(?i)\s*(?:please,? )?(?:can|could|would|will) you\b")
+_POLITE = re.compile(r"(?i)\s*(?:please,? )?(?:(?:can|could|will) you|would you please)\b")
 _REASON = re.compile(r"(?i)[ ,，]*(?:\b(?:because|since|as (?:it|we|that|they))\b|因为|因為).*$")
+_LABEL = re.compile(r"[:：]")
+_LIMIT = re.compile(
+    rf"(?i)(?!(?:{_STANDS})$)(?:only |just |but )?(?:in|on|for|at|inside|within|under|with|during|as for)\b|"
+    rf"(?!(?:{_ZH_STANDS})$).*(?:里|裡|里面|中|时|時|时候|時候|上|下)$"
+)
+_GOES_ON = re.compile(r"(?i)(?:is|are|was|were|has|have|does|do|can|will|would|should|and is|that|which)\b")
+_PRINTED = re.compile(
+    r"(?im)^[ \t\W]*(?:[\w.-]+ )?(?:(?:error|err|warn(?:ing)?|fatal|hint|info|notice)\b ?[:!\])]|(?:npm|yarn|pnpm) (?:err|warn)\b|"
+    r"(?:错误|錯誤|报错|報錯|警告|提示)(?:信息|訊息|消息)?[:：]).*$"
+)
+"""A line that a program printed."""
+_HANDED_ON = re.compile(
+    r"(?im)^(?![ \t\W]*(?:(?:(?:two|three|some|a few|few|my|our|the|more|other) )*(?:things?|notes?|rules?|points?|requests?)(?: for you| here)?|"
+    r"note|reminder|remember|please|also|important|注意|记住|記住|要求|规则|規則|另外|还有|還有)[ \t]*[:：][ \t]*$)"
+    r"(?:[^\n]*(?:[:：]|\b(?:prints?|says?|(?<!i )said|reads?|wrote|shows?|outputs?))[ \t]*$|(?:from|to|cc|subject|date|sent): )"
+)
+"""A line that leads over to somebody else's words: "The review:", "It prints", "From: ...". What follows it is not the person's."""
 _SENTENCE = re.compile(r"(?:[.!?]+(?=\s|$)|[\n。！？!?;；])")
 _COMMIT = r"(?:(?:all |the |our |your )?(?:git )?commit(?: (?:messages?|subjects?|logs?))?s?|提交(?:信息|消息|说明|說明|訊息)?|commit)"
 
@@ -198,10 +219,10 @@ def _manners() -> tuple[re.Pattern[str], ...]:
         for pattern in (
             rf"{_LEAD}(?:write |keep )?{_COMMIT}(?: (?:must|should|have to) be)?(?: written)? in (?P<commit>{choices.LANGUAGE_WORD}){_TAIL}",
             rf"{_LEAD}use (?P<commit>{choices.LANGUAGE_WORD}) (?:for|in) {_COMMIT}{_TAIL}",
-            rf"{_LEAD}(?:reply|answer|respond|talk|speak|write|explain|communicate)(?: to me| with me)? (?:in |(?<=speak ))(?P<talk>{choices.LANGUAGE_WORD}){_TAIL}",
+            rf"{_LEAD}(?:reply|answer|respond|talk|speak|(?P<once>write|explain)|communicate)(?: to me| with me)? (?:in |(?<=speak ))(?P<talk>{choices.LANGUAGE_WORD}){_TAIL}",
             rf"{_ZH_LEAD}{_COMMIT}(?:请|請|要|都|一律|统一|統一|必须|必須|应该)*(?:使?用|写成|寫成)(?P<commit>{choices.LANGUAGE_WORD})(?:来)?(?:写|寫|书写)?{_ZH_TAIL}",
             rf"{_ZH_LEAD}用(?P<commit>{choices.LANGUAGE_WORD})(?:来)?(?:写|寫){_COMMIT}{_ZH_TAIL}",
-            rf"{_ZH_LEAD}(?:使?用|说|說|讲)(?P<talk>{choices.LANGUAGE_WORD})(?:来|跟我|和我)*(?:回答|回复|回覆|交流|沟通|溝通|说话|对话|解释|解釋)?(?:我)?{_ZH_TAIL}",
+            rf"{_ZH_LEAD}(?:使?用|说|說|讲)(?P<talk>{choices.LANGUAGE_WORD})(?:来|跟我|和我)*(?:回答|回复|回覆|交流|沟通|溝通|说话|对话|(?P<once>解释|解釋))?(?:我)?{_ZH_TAIL}",
             rf"{_ZH_LEAD}(?:回答|回复|回覆)(?:我|问题|問題)*(?:时|的时候|請|请|要|都|一律)*(?:使?用)(?P<talk>{choices.LANGUAGE_WORD}){_ZH_TAIL}",
             rf"{_LEAD}(?:use|follow|write|prefer)(?: the)? (?P<style>conventional commits?)(?: (?:format|style|messages?))?(?: for {_COMMIT})?{_TAIL}",
             rf"{_ZH_LEAD}(?:{_COMMIT})?(?:请|要|都|一律|必须|统一)*(?:使?用|遵循|遵守|按照?|符合)(?P<style>conventional commits?|约定式提交|約定式提交)(?:规范|規範|格式)?{_ZH_TAIL}",
@@ -212,7 +233,8 @@ def _manners() -> tuple[re.Pattern[str], ...]:
 def stated(words: str, used: Collection[str] = ()) -> list[Stated]:
     """What a person's own words state, in order; `used` are the tools that were used right before."""
     runs: list[list[str]] = []
-    for sentence in _SENTENCE.split(words.replace("’", "'")):
+    words = _PRINTED.sub("", _HANDED_ON.split(words.replace("’", "'"), maxsplit=1)[0])
+    for sentence in _SENTENCE.split(words):
         plain = " ".join(sentence.split())
         if plain and len(plain) <= LONGEST and not _DOUBT.search(plain) and not _asks(words, sentence):
             runs.append([*_runs(_REASON.sub("", plain))])
@@ -231,12 +253,22 @@ def _asks(words: str, sentence: str) -> bool:
 
 
 def _runs(sentence: str) -> Iterator[str]:
-    """The sentence, then the parts of it between commas, the longest first: "add it, and use pnpm, not npm"."""
+    """The sentence, then the parts of it between commas, the longest first: "add it, and use pnpm, not npm". What is left
+    out may name no tool and no place where it holds ("in the example, ..."), and may not go on ("npm, not pnpm, is slow")."""
     yield sentence
-    parts = [part.strip() for part in re.split(r"[,，]", sentence)][:CLAUSES]
-    for size in range(len(parts) - 1, 0, -1):
-        for start in range(len(parts) - size + 1):
-            yield ", ".join(parts[start : start + size])
+    parts = [part.strip() for part in re.split(r"[,，]", sentence)]
+    number = min(len(parts), CLAUSES)
+    for size in range(number - 1, 0, -1):
+        for start in range(number - size + 1):
+            if _stands_alone(parts[:start], parts[start + size :]):
+                yield ", ".join(parts[start : start + size])
+
+
+def _stands_alone(before: list[str], after: list[str]) -> bool:
+    """True where these parts of the sentence take nothing from what is said between them."""
+    named = any(map(_TOOL.search, [*before, *after])) or any(map(_LABEL.search, before))
+    limited = any(map(_LIMIT.match, [*before[-1:], *after[:1]])) or any(map(_GOES_ON.match, after[:1]))
+    return not named and not limited
 
 
 def _read(run: str, used: Collection[str]) -> list[Stated]:
@@ -248,6 +280,8 @@ def _read(run: str, used: Collection[str]) -> list[Stated]:
         if found is not None:
             groups = found.groupdict()
             marks = " ".join(groups.get(name) or "" for name in ("lead", "tail", "end"))
+            if groups.get("run"):  # "run pytest" is an errand; "always run pytest" is more
+                return _choices(groups, bool(_ALWAYS.search(marks)), (), run)
             return _choices(groups, bool(groups.get("we") or _MARKED.search(marks)), used, run)
     for pattern in _chinese() if "<" in dense else ():
         found = pattern.fullmatch(dense)
@@ -266,6 +300,9 @@ def _styles(text: str, dense: str, run: str) -> list[Stated]:
             groups = found.groupdict() if (found := pattern.fullmatch(said_so)) else {}
             if groups.get("commit"):
                 return [Stated("commit-language", choices.language(groups["commit"]), phrase=run)]
+            marks = f"{groups.get('lead') or ''} {groups.get('tail') or ''}"
+            if groups.get("once") and not (_MARKED.search(marks) or _ZH_MARKED.search(marks)):
+                return []  # "explain in German" is about one text
             if groups.get("talk"):
                 return [Stated("language", choices.language(groups["talk"]), phrase=run)]
             if groups.get("style"):

@@ -7,13 +7,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from instinct_git.core.actions import CHECKS, LOOKS, tool_used
+from instinct_git.core.actions import CHECKS, FILES, LOOKS, SEES, tool_used
+from instinct_git.core.dimensions import bypasses
 from instinct_git.core.shell import shell_line
 from instinct_git.core.telling import fix_text
 from instinct_git.core.threads import Learned, Spot, Step, Thread, learned_of
 
 WITHIN = 40
 """Calls of the same thread between a failure and its remedy, at most."""
+LEAST = 2
+"""Times that a failure was mended before its fix is told: a message may be exact, but once is an accident."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,36 +25,33 @@ class Fix:
 
     ``title`` says what to do; ``text`` recognises the failing call's result ("" takes any); ``actions`` are those it
     can strike (empty: any); ``between`` is what has to lie between the failure and the success: "read" (a read, search
-    or look), "change" (anything that is no look), "" (nothing, but the same call again is luck and no remedy);
-    ``least`` is how often it must have been mended before it is told: 1 where the message is exact, 2 where it is
-    common. A class without a text is left out where most of its occurrences are told as a sequence already.
+    or look), "change" (anything that is no look), "" (nothing, but the same call again is luck and no remedy). A class
+    without a text is left out where most of its occurrences are told as a sequence already.
     """
 
     title: str
     text: str
     actions: frozenset[str] = frozenset()
     between: str = "change"
-    least: int = 1
 
 
-_FILE = frozenset({"edit", "write"})
 _CODE = CHECKS | {"run", "serve"}
 FIXES: Mapping[str, Fix] = {
     "edit-string-not-found": Fix(
         "Read the file again when an edit does not find its text",
         r"String to replace not found|(?:old_string|oldString|old_str) (?:was )?not found|No match found|did not appear "
         r"verbatim|could not find the string|0 occurrences found|Failed to find (?:expected lines|context)|"
-        r"Could not find oldString|not found in displayed lines", _FILE, "read"),
+        r"Could not find oldString|not found in displayed lines", FILES, "read"),
     "edit-string-not-unique": Fix(
         "Give an edit more context when its text is not unique", r"Found \d+ matches of the string|Multiple (?:occurrences of old_str|matches found)|multiple matches for oldString|"
-        r"[Ee]xpected 1 occurrence", _FILE, ""),
+        r"[Ee]xpected 1 occurrence", FILES, ""),
     "edit-breaks-syntax": Fix(
         "Repair the syntax when an edit is refused for it, then edit again",
-        r"edit has introduced new syntax error", _FILE, "", least=2),
-    "read-before-edit": Fix("Read a file before changing it", r"File has not been read yet|must read (?:the )?file .{0,300}before", _FILE, "read"),
+        r"edit has introduced new syntax error", FILES, ""),
+    "read-before-edit": Fix("Read a file before changing it", r"File has not been read yet|must read (?:the )?file .{0,300}before", FILES, "read"),
     "file-changed-since-read": Fix(
         "Read a file again when it changed since it was read",
-        r"File (?:\S{1,300} )?has been (unexpectedly )?modified since", _FILE, "read"),
+        r"File (?:\S{1,300} )?has been (unexpectedly )?modified since", FILES, "read"),
     "pre-commit-hook-failure": Fix(
         "Repair what the commit hook refuses, then commit again",
         r"[Pp]re-?commit|husky|hook (id|failed|declined)|commit-msg|lint-staged", frozenset({"commit"})),
@@ -64,20 +64,18 @@ FIXES: Mapping[str, Fix] = {
     "missing-import": Fix(
         "Add the import or the dependency that is missing",
         r"ModuleNotFoundError|No module named|cannot import name|Cannot find module|unresolved import|"
-        r"Undefined name|\bF821\b|NameError: name", _CODE, least=2),
+        r"Undefined name|\bF821\b|NameError: name", _CODE),
     "command-not-found": Fix("Call a tool that is not on the path in another way",
         r"command not found|sh\S{0,20}: .{0,80}: not found|is not recognized as", between=""),
     "port-in-use": Fix("Free the port before starting the server", r"EADDRINUSE|[Aa]ddress already in use"),
-    "syntax-error": Fix("Repair the syntax error", r"SyntaxError|IndentationError|syntax error", _CODE, least=2),
-    "permission-denied": Fix("Mend the permission that is missing", r"[Pp]ermission denied|EACCES|EPERM", least=2),
-    "lint-failure": Fix("Repair what the linter finds and run it again", "", frozenset({"lint"}), least=2),
-    "typecheck-failure": Fix("Repair the types and check them again", "", frozenset({"typecheck"}), least=2),
-    "compile-failure": Fix("Repair what does not compile", "", frozenset({"compile", "build"}), least=2),
-    "test-failure": Fix("Repair what the tests find and run them again", "", frozenset({"test"}), least=2),
+    "syntax-error": Fix("Repair the syntax error", r"SyntaxError|IndentationError|syntax error", _CODE),
+    "permission-denied": Fix("Mend the permission that is missing", r"[Pp]ermission denied|EACCES|EPERM"),
+    "lint-failure": Fix("Repair what the linter finds and run it again", "", frozenset({"lint"})),
+    "typecheck-failure": Fix("Repair the types and check them again", "", frozenset({"typecheck"})),
+    "compile-failure": Fix("Repair what does not compile", "", frozenset({"compile", "build"})),
+    "test-failure": Fix("Repair what the tests find and run them again", "", frozenset({"test"})),
 }  # fmt: skip
 """Classes of failure; the first that fits is taken. A remedy is the same action on the same target that succeeds."""
-
-_BYPASS = re.compile(r"--no-verify|--no-gpg-sign|--force\b|\bSKIP=|HUSKY=0")
 
 
 def fixes(threads: Sequence[Thread], sequences: Sequence[Learned]) -> list[Learned]:
@@ -92,7 +90,7 @@ def fixes(threads: Sequence[Thread], sequences: Sequence[Learned]) -> list[Learn
         if not fix.text:  # a loop that is told as a sequence is not told twice
             spots_told = [spot for spot in spots if _is_told(threads[spot.thread].transcript.session, spot.calls, told)]
             spots = [] if 2 * len(spots_told) > len(spots) else spots
-        if len(spots) >= fix.least:
+        if len(spots) >= LEAST:
             learned.append(learned_of(f"fix:{name}", fix.title, threads, spots, fix_text(fix.title, fix.between)))
     return sorted(learned, key=lambda one: (-one.support, one.key))
 
@@ -107,7 +105,7 @@ def _mended(steps: Sequence[Step]) -> Iterator[tuple[str, int, tuple[int, ...]]]
     for index, step in enumerate(steps):
         if step.action in LOOKS and step.action != "stage":
             continue
-        where = ("edit" if step.action in _FILE else step.action, _target(step))
+        where = ("edit" if step.action in FILES else step.action, _target(step))
         if step.failed:
             name = _class_of(step)
             if name is None:
@@ -117,7 +115,7 @@ def _mended(steps: Sequence[Step]) -> Iterator[tuple[str, int, tuple[int, ...]]]
         elif step.failed is False and where in open_failures:
             name, start = open_failures.pop(where)
             repair = _repair(FIXES[name], steps[start:index], step)
-            bypass = _BYPASS.search(shell_line(step.call.input) or "")
+            bypass = bypasses(shell_line(step.call.input) or "")
             if repair is not None and index - start <= WITHIN and not bypass:
                 yield name, start, (steps[start].call.number, *repair, step.call.number)
 
@@ -136,7 +134,7 @@ def _target(step: Step) -> str:
     if isinstance(path, str):
         return path
     line = shell_line(step.call.input) or ""
-    return tool_used(line) if step.action == "run" or step.action in _FILE else ""
+    return tool_used(line) if step.action == "run" or step.action in FILES else ""
 
 
 def _repair(fix: Fix, passed: Sequence[Step], remedy: Step) -> tuple[int, ...] | None:
@@ -144,8 +142,7 @@ def _repair(fix: Fix, passed: Sequence[Step], remedy: Step) -> tuple[int, ...] |
     wanted = [
         step.call.number
         for step in passed[1:]
-        if step.failed is False
-        and (step.action in ("read", "search", "look") if fix.between == "read" else step.action not in LOOKS)
+        if step.failed is False and (step.action in SEES if fix.between == "read" else step.action not in LOOKS)
     ]
     if wanted:
         return (wanted[-1],)

@@ -5,11 +5,14 @@ transcripts give the same answer, whatever their order.
 
 * **Sequences** ``seq:a->b->c``: two to `LONGEST` steps of one thread. Looks (`actions.LOOKS`), refused calls and calls
   that did not happen (failed, and not a check) may lie between; a run of one action is one step, and so is a run of
-  edits and writes. Three steps or more need ``min_support``; two steps happen by chance, and need one more.
-* **Boring** is a sequence whose steps are all `actions.CHANGES`; one with a nameless step; one that comes back to a step that is no check, or
-  twice to a check; and one that ends in a change after a check or after a single step, for an edit follows
+  edits and writes. More than `FAR` looks part two steps, and so does any look before a last edit: it rests on what was
+  looked at. Three steps or more need ``min_support``; two steps happen by chance, and need one more, and so does what
+  differs in nothing but its first or its last step from a sequence that is told.
+* **Boring** is a sequence whose steps are all `actions.CHANGES`; one with a nameless step, or with a script ("run") first or last;
+  one in which an edit follows what ends a piece of work (`actions.LANDS`): it begins the next;
+  one that comes back to a step that is no check, or twice to a check; and one that ends in a change after a check or after a single step, for an edit follows
   everything. So a loop is told once, from the check: ``test->edit->test``, neither ``edit->test->edit`` nor
-  ``test->edit``; and of two steps that take turns one order is told.
+  ``test->edit``; and of steps that take turns (``edit->compile->test->edit->compile``) one order is told.
 * **The report is small**: patterns are taken by support x steps (then the longer, then the key), at most
   `PER_SESSION` for a session. A part of a pattern that is told is told too only if it occurs twice as often; any
   other pattern only if at least half of its transitions are not told already.
@@ -22,16 +25,19 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations, pairwise
 
 from instinct_git.core import combos
-from instinct_git.core.actions import CHANGES, CHECKS, LOOKS, NAMELESS
+from instinct_git.core.actions import CHANGES, CHECKS, FILES, LANDS, LOOKS, NAMELESS, SEES
 from instinct_git.core.corrections import refused
+from instinct_git.core.dimensions import steps_of
 from instinct_git.core.fixes import fixes
 from instinct_git.core.preferences import preferences
 from instinct_git.core.telling import combo_text, sequence_text, sequence_title
 from instinct_git.core.threads import Learned, Occurrence, Spot, Step, Thread, all_threads, learned_of, threads_of
 from instinct_git.core.transcript import Transcript
 
+FAR = 8  # looks (reads, searches) between two steps of a sequence, at most
 PER_SESSION = 12  # sequences told about one session, at most
 LONGEST = 6  # steps in a sequence, at most
 LONGEST_TURN = 8  # steps in a sequence that a person asks to remember, at most
@@ -44,6 +50,8 @@ class _Run:
     action: str
     first: int
     last: int
+    looks: int = 0
+    """Looks right before it."""
 
 
 def mine(transcripts: Sequence[Transcript], *, min_support: int = 2) -> list[Learned]:
@@ -62,23 +70,33 @@ def mine(transcripts: Sequence[Transcript], *, min_support: int = 2) -> list[Lea
 
 def _runs(steps: Sequence[Step]) -> list[_Run]:
     runs: list[_Run] = []
+    looks = 0
     for step in steps:
         unfinished = step.failed is None and step.call.result != ""  # refused or interrupted
+        looks += step.action in SEES
         if step.action in LOOKS or unfinished or (step.failed and step.action not in CHECKS):
             continue
         number, action = step.call.number, step.action
         before = runs[-1].action if runs else ""
-        if action == before or {action, before} == {"edit", "write"}:
-            runs[-1] = _Run("edit" if action != before else action, runs[-1].first, number)
+        if action == before or {action, before} == FILES:
+            runs[-1] = replace(runs[-1], action="edit" if action != before else action, last=number)
         else:
-            runs.append(_Run(action, number, number))
+            runs.append(_Run(action, number, number, looks))
+        looks = 0
     return runs
 
 
 def _boring(steps: Sequence[str]) -> bool:
     returns = any(number > (2 if step in CHECKS else 1) for step, number in Counter(steps).items())
     idle_end = steps[-1] in CHANGES and (len(steps) == 2 or not CHECKS.isdisjoint(steps))
-    return returns or idle_end or set(steps) <= CHANGES or not NAMELESS.isdisjoint(steps)
+    vague = "run" in (steps[0], steps[-1]) or not NAMELESS.isdisjoint(steps)
+    begins = any(before in LANDS and after in FILES for before, after in pairwise(steps))
+    return returns or idle_end or vague or begins or set(steps) <= CHANGES
+
+
+def _apart(window: Sequence[_Run]) -> bool:
+    """True where the steps are not one deed: what comes after many looks, or a last edit after one, rests on these."""
+    return any(run.looks > FAR for run in window[1:]) or (window[-1].action in FILES and window[-1].looks > 0)
 
 
 def _windows(runs: Sequence[Sequence[_Run]], sizes: Iterable[int]) -> dict[tuple[str, ...], list[Spot]]:
@@ -88,6 +106,8 @@ def _windows(runs: Sequence[Sequence[_Run]], sizes: Iterable[int]) -> dict[tuple
         for size in sizes:
             for start in range(len(thread_runs) - size + 1):
                 window = thread_runs[start : start + size]
+                if _apart(window):
+                    continue
                 found = spots[tuple(run.action for run in window)]
                 if not found or found[-1].thread != number or found[-1].start + size <= start:
                     # All but the last step end a run, the last begins one: the calls that stand next to each other.
@@ -106,10 +126,10 @@ def redone(transcripts: Sequence[Transcript], wanted: Iterable[tuple[str, ...]])
 def whole(found: Sequence[Learned]) -> list[Learned]:
     """What was found, in the same order; a sequence that is mostly done as a part of one longer sequence that recurs here
     keeps only the occurrences that are not: a deed counts for the whole of what was done."""
-    longer = [(_steps(one), one) for one in found if len(_steps(one)) > 2 and one.support > 1]
+    longer = [(steps_of(one.key), one) for one in found if len(steps_of(one.key)) > 2 and one.support > 1]
     kept = []
     for one in found:
-        steps, spots = _steps(one), one.occurrences
+        steps, spots = steps_of(one.key), one.occurrences
         for other, held in longer if steps else ():
             if len(steps) < len(other) and _part(steps, other):
                 outside = _outside(one.occurrences, held)
@@ -117,11 +137,6 @@ def whole(found: Sequence[Learned]) -> list[Learned]:
                     spots = tuple(spot for spot in spots if spot in outside)
         kept.append(one if spots == one.occurrences else replace(one, occurrences=spots))
     return kept
-
-
-def _steps(one: Learned) -> tuple[str, ...]:
-    prefix, _, body = one.key.partition(":")
-    return tuple(body.split("->")) if prefix == "seq" else ()
 
 
 def _outside(spots: Iterable[Occurrence], held: Learned) -> set[Occurrence]:
@@ -186,26 +201,33 @@ def _sequences(threads: Sequence[Thread], min_support: int) -> list[Learned]:
         if len(found) >= min_support + (len(steps) == 2) and not _boring(steps)
     ]
     frequent.sort(key=lambda pair: (-len(pair[0]) * len(pair[1]), -len(pair[0]), pair[0]))
-    return [_sequence(steps, threads, found) for steps, found in _told(frequent, threads)]
+    return [_sequence(steps, threads, found) for steps, found in _told(frequent, threads, min_support)]
 
 
 def _told(
-    frequent: Iterable[tuple[tuple[str, ...], list[Spot]]], threads: Sequence[Thread]
+    frequent: Iterable[tuple[tuple[str, ...], list[Spot]]], threads: Sequence[Thread], min_support: int
 ) -> Iterator[tuple[tuple[str, ...], list[Spot]]]:
     told: set[tuple[int, int]] = set()  # transitions: (thread, index of the run it starts from)
     room: Counter[str] = Counter()
     parts: dict[tuple[str, ...], int] = {}  # part of a told pattern -> the most support of such a pattern
+    begun: set[tuple[str, ...]] = set()  # such parts that go on in it, and those that something comes before
+    ended: set[tuple[str, ...]] = set()
     for steps, found in frequent:
         transitions = {(spot.thread, spot.start + offset) for spot in found for offset in range(len(steps) - 1)}
         sessions = {threads[spot.thread].transcript.session for spot in found}
         new = len(found) >= 2 * parts[steps] if steps in parts else 2 * len(transitions - told) >= len(transitions)
-        turned = len(steps) == 2 and steps[::-1] in parts
-        if not new or turned or all(room[session] >= PER_SESSION for session in sessions):
+        turned = any(steps[turn:] + steps[:turn] in parts for turn in range(1, len(steps)))
+        variant = len(steps) > 2 and (steps[:-1] in begun or steps[1:] in ended)
+        chance = len(found) <= min_support and variant
+        if not new or turned or chance or all(room[session] >= PER_SESSION for session in sessions):
             continue
         told |= transitions
         room.update(sessions)
-        for part in (steps[i:j] for i in range(len(steps)) for j in range(i + 2, len(steps) + 1)):
+        for first, end in combinations(range(len(steps) + 1), 2):
+            part = steps[first:end]
             parts[part] = max(parts.get(part, 0), len(found))
+            begun |= {part} if end < len(steps) else set()
+            ended |= {part} if first else set()
         yield steps, found
 
 

@@ -2,6 +2,8 @@
 
 The names of MCP servers and of people's own tools often are a customer's, a team's or a host's. So a server is named only
 if everybody knows it (`SERVERS`), and of a tool's name only the ordinary words are kept (`_WORDS`):
+A program likewise bears its own name only if everybody has it (`PROGRAMS`); any other is ``run``, with an ordinary verb
+``run-deploy``.
 ``mcp__github__create_issue`` is ``github-create_issue``, ``mcp__acme-corp__query_acme_orders`` is ``mcp-query_orders``, and
 a tool without an ordinary word is ``mcp-tool`` or ``tool``. `actions:` in the config gives a tool a name of its own.
 """
@@ -28,6 +30,41 @@ unity vercel weaviate webflow whatsapp wordpress xcodebuild youtube zapier zende
 """)
 )
 """MCP servers that everybody knows, by their usual names."""
+
+PROGRAMS = frozenset(
+    split_words("""
+7z adb aider alembic ansible ansible-galaxy ansible-lint ansible-playbook ant apk apt apt-cache apt-get argocd aria2c asciidoctor astro
+at autoconf automake aws az base32 base64 bazel bazelisk bc bd bison brew btop buf bump2version bumpversion bundle bunzip2 bzip2
+c++filt cabal caddy cargo cdk certbot changeset chezmoi chgrp chmod chown chroot chsh clang clang++ claude clojure cloudflared cmp
+code codex column comm composer conan conda conftest consul convert copier corepack cosign cp cpan cpio crane crontab crystal csplit cucumber
+curlie cursor cut cypress dart dbt dd delta depcheck deta df dig direnv distrobox dive dmesg dnf docker docker-compose doctl
+dotnet dpkg dprint drizzle-kit drush du dvc earthly ebook-convert electron elixir elm emacs emulator eas exiftool expo expect
+expr fastlane ffmpeg ffprobe file firebase flatpak flex flutter fly flyctl flyway fmt fold foreman free fzf g++ gatsby gcc
+gcloud gdb gemini gem gh ghc ghci git git-lfs gitleaks glab gleam gnuplot go goose gopls goreleaser gpg graphviz dot groff gsutil
+gulp grunt gunzip gzip hadolint hashcat haxe helm helmfile heroku hexdump hexo hg hledger host hostname htop huggingface-cli hugo hyperfine
+iconv idea ifconfig imagemagick influx initdb inkscape install iostat ip iptables isql istioctl iverilog java javadoc
+jar jekyll jj join journalctl jshell julia jupyter just k3d k6 k9s kafka-topics kind kotlin kotlinc ktlint kubeadm kubectl kubectx
+kubens kustomize latexmk lcov ld ldd leiningen lein lerna lftp libreoffice liquibase lldb llvm-config ln locust lsb_release
+lsof lua luarocks lualatex lz4 m4 magick mail make maturin mdbook meson minikube mise mix mkcert mkdir mkdocs mkfifo mktemp
+mockgen modprobe mogrify mongo mongodump mongoimport mongosh mongorestore mount mv mvn mycli mysql mysqladmin mysqldump nano nasm nc ncat
+ncu neovim nest netcat netlify netstat newman ng nginx ngrok nim nimble nix nix-build nix-env nix-shell nixos-rebuild nm nmap
+nomad nox npm npx nslookup nuget nuxi nvim nvm nx objcopy objdump ocaml odin ollama op opam opa openapi-generator openssl
+opencode osascript otool pacman packer pandoc paste patchelf pdflatex pdftotext pg_ctl pg_dump pg_restore pgcli pgrep phpize pico
+ping pip-audit pip-compile pip-sync pipx pm2 podman podman-compose ponyc port postgres pprof pr prisma protoc psql pstree pulumi
+pv py-spy pyenv pyinstaller quarto qemu-img qemu-system-x86_64 r rabbitmqctl rails ranger rbenv rclone readelf readlink rebar3 redis-cli redis-server
+rename renice repomix reset rev rm rmdir rollup rsync rscript runc rustup rye s3cmd sam sass sbt scala scons scp screen
+scrapy seq serverless sftp sha1sum sha256sum sha512sum md5sum shasum shred shuf sips skaffold skopeo snap snyk socat solc forge cast
+anvil hardhat sops speedtest sphinx-build split sql sqlcmd sqlfluff sqlite3 sqlplus squashfs ssh ssh-add ssh-keygen sshpass
+stack stow strace strings strip stripe stty stylua su supabase supervisorctl svn swc swift swiftc swiftformat swiftlint sw_vers swag sync sysctl
+systemctl systemd-analyze systeminfo tac tailscale tailwindcss tar taskkill tasklist tcpdump terraform terragrunt tesseract
+tflint timedatectl tmux tofu top traceroute trivy truncate tsort tshark tsup tty turbo twine tsdown txt typst udevadm uglifyjs
+umount uname uncrustify unxz unzip update-alternatives uptime useradd usermod uvicorn vagrant valgrind vault vercel verilator vi vim
+virsh virtualenv visudo vmstat vsce w wails wasm-pack wasm-bindgen watch watchman wdio websocat who winget choco scoop
+wp wrangler wscat xcodebuild xcodegen xcrun simctl xelatex xxd xz yt-dlp youtube-dl yum zcat zig zip zipinfo zola zstd
+black ruff mypy pyright eslint prettier jest vitest mocha pytest redocly spectral storybook webpack esbuild vite rollup parcel
+""")
+)
+"""Programs that everybody knows, or can look up."""
 
 _DECORATION = frozenset(split_words("mcp server plugin claude ai official local remote hosted app my the"))
 

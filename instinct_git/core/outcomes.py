@@ -25,8 +25,10 @@ _BROKEN = re.compile(
     r"^FAILED\b|^--- FAIL|^FAIL\b|test result: FAILED|BUILD FAILED|FAILURES!|^error(\[\w+\])?: |error TS\d+|"
     r"\*\* \(\w+(\.\w+)*\) |^\S*Traceback \(most recent|^E   \w*Error|Halting VM with exit status [1-9]|"
     r"exit(ed with)? (status|code) [1-9]|[Ww]ould reformat|would be reformatted|not (properly )?formatted|"
-    r"Compilation failed|npm ERR!|ELIFECYCLE|^make: \*\*\* |^ERROR "
+    r"Compilation failed|npm ERR!|ELIFECYCLE|^make: \*\*\* |^ERROR |^\W{1,2}fail [1-9]|error during build|Code style issues|\.{3}Failed$"
 )
+_REMAINING = re.compile(r"\((\d+) fixed, (\d+) remaining\)")
+_ONE_PASSED = re.compile(r"\s*[✓✔√] ")  # the name of a test may say anything
 _NO_COMMAND = re.compile(r"\A\S{0,60}(?:sh|zsh|bash)\S{0,20}: .{0,80}(?:command )?not found", re.IGNORECASE)
 _TAIL = 4000  # characters of output that hold a runner's summary
 
@@ -52,6 +54,11 @@ def failed(action: str, result: str, is_error: bool | None) -> bool | None:
 
 def _summary_fails(tail: str) -> bool:
     for line in reversed(tail.splitlines()):
+        remaining = _REMAINING.search(line)
+        if remaining:
+            return int(remaining[2]) > 0
+        if _ONE_PASSED.match(line):
+            continue
         verdict = "found" in line.lower()  # else a count of warnings is a compiler's aside
         found = [groups for groups in _COUNT.findall(line) if verdict or not groups[1].lower().startswith("warn")]
         counts = [before or after for before, _, _, after in found]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -29,9 +29,11 @@ def read_table(text: str) -> Iterator[tuple[str, str]]:
 
 _WRAPPERS = dict(
     read_table("""
-wrapper      sudo, time, env, nohup, command, exec, builtin, nice, stdbuf, timeout, gtimeout, doas, npx, bunx, uvx,
+wrapper      sudo, time, env, nohup, command, exec, builtin, nice, stdbuf, doas, npx, bunx, uvx,
              pipx run, uv run, uv tool run, poetry run, pipenv run, pdm run, hatch run, rye run, bundle exec, npm exec,
              pnpm exec, pnpm dlx, yarn dlx, yarn exec, bun x, python -m, python3 -m, py -m, conda run, xargs
+where        timeout, gtimeout, docker exec, docker compose exec, docker compose run, docker-compose exec,
+             docker-compose run, podman exec, podman compose exec, podman-compose exec
 keyword      then, do, else, if, elif, while, until, !, {
 """)
 )
@@ -42,7 +44,7 @@ _VALUED = split_words(  # options of wrappers and programs that take the next wo
 HEREDOC = re.compile(
     r"(?<!<)<<-?[ \t]*(['\"]?)([A-Za-z_]\w*)\1([^\n]*)\n(.*?)(?:^[ \t]*\2[ \t]*$|\Z)", re.DOTALL | re.MULTILINE
 )
-INNER = re.compile(r"-[a-z]*c|-command|/c", re.IGNORECASE)
+_INNER = re.compile(r"-[a-z]*c|-command|/c", re.IGNORECASE)
 SHELL = re.compile(r"(?:\A|[/\\])(?:ba|z|da|k|fi|pw)?sh(?:\.exe)?\Z|(?:powershell|\bcmd)(?:\.exe)?\Z", re.IGNORECASE)
 _LONGEST_COMMAND = 20_000  # characters; what comes after does not decide what a command is about
 
@@ -102,9 +104,17 @@ def bare(words: tuple[str, ...]) -> tuple[str, ...]:
         size = next((n for n, phrase in phrases.items() if phrase in _WRAPPERS), 0)
         if not size:
             return words
-        timed = program_of(words) in ("timeout", "gtimeout")
-        words = without_options(words[size:])[1 if timed else 0 :]
+        one_more = _WRAPPERS[phrases[size]] == "where"  # for how long, or in which container
+        words = without_options(words[size:])[1 if one_more else 0 :]
     return words
+
+
+def inner_line(words: Sequence[str]) -> str | None:
+    """The line that a shell is given (``bash -c LINE``, ``cmd /c WORD WORD``); None without one."""
+    for number, (option, after) in enumerate(pairwise(words), 1):
+        if _INNER.fullmatch(option):
+            return " ".join(words[number:]) if option.lower() == "/c" else after
+    return None
 
 
 def program_of(words: tuple[str, ...]) -> str:
@@ -124,6 +134,6 @@ def shell_line(tool_input: Mapping[str, object]) -> str | None:
     """The shell line among a tool's arguments: a string, or a list such as ``["bash", "-lc", line]``."""
     value = tool_input.get("command", tool_input.get("cmd"))
     if isinstance(value, list) and value and all(isinstance(part, str) for part in value):
-        inner = next((after for option, after in pairwise(value) if INNER.fullmatch(option)), None)
-        return inner if inner is not None and SHELL.search(value[0]) else shlex.join(value)
+        inner = inner_line(value) if SHELL.search(value[0]) else None
+        return shlex.join(value) if inner is None else inner
     return value if isinstance(value, str) else None

@@ -35,6 +35,8 @@ def _called(step: str) -> str:
     server, _, tool = step.partition("-")
     if server == "mcp":
         return f"call a tool ({tool.replace('_', ' ')})"
+    if server == "run":
+        return f"run a program of this project ({tool.replace('-', ' ')})"
     if "_" in tool:
         return f"call {server} ({tool.replace('_', ' ')})"
     return f"run {step.replace('-', ' ').replace('_', ' ')}"

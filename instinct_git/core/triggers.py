@@ -51,7 +51,7 @@ _ENGLISH = (
     _LEAD + r"(?P<phrase>(?:note|save|memori[sz]e|record|store|keep) " + _OBJECT + r"(?: \w+){0,3} (?:for (?:next time|later|the future|future \w+)|to (?:your |the |my )?memory(?:\.md)?)\b)",
     _LEAD + r"(?P<phrase>memori[sz]e " + _OBJECT + r"\b[^.!?;\n]{0,40})",
     _LEAD + r"(?P<phrase>(?:make|turn|save|package|wrap|capture|write|convert|store|keep|record|extract|distill?|remember|add) "
-    r"(?:\w+ ){0,5}?(?:(?:in)?to|up as|as|out of|up into|for|a|an)?(?: this)? ?(?:a |an |the |our |my |reusable |new |agent ){0,3}" + _AS + r"[^.!?;\n]{0,20})",
+    r"(?:\w+ ){0,5}?(?:(?:in)?to|up as|as|out of|up into|for|a|an)?(?: this)? ?(?:a |an |the |our |my |reusable |new |agent ){0,3}" + _AS + r"(?! (?:to|in|into|that|which|page|cache|limits?|usage|leaks?|instead|set|engine|file|table|for (?!next|later|the future|future|this|that|it|me|us|you|our))\b)[^.!?;\n]{0,20})",
     _LEAD + r"(?P<phrase>(?:create|write|make|add|build) (?:a |an |me a |us a )(?:new |reusable |agent )?" + _AS + r" (?:from|for|out of|of|about|with) " + _OBJECT + r"\b)",
     _LEAD + r"(?P<phrase>(?:add|save|write|put|commit) " + _OBJECT + r"(?: \w+){0,2} (?:in)?to (?:your |the |my |our )?(?:long-term )?memory(?:\.md)?\b)",
     r"(?P<phrase>\b(?:we|i)(?:'ll| will| are going to|'re going to)(?: \w+)? (?:need|use|do|want) (?:this|it|that) (?:again|often|every \w+|regularly|many times)\b)",
@@ -64,7 +64,7 @@ _CHINESE = (
     r"(?P<phrase>(?:记一下|記一下|记下来|記下來|记下(?:这|這|那)|記下這|(?:把|将|將)(?:这|這|它|上面|刚才|剛才|以上)[^，。！？；\n]{0,20}?(?:记|記)(?:住|下来|下來|录下来|錄下來))[^，。！？；\n]{0,20})",
     r"(?P<phrase>(?:以后|以後|后面|後面|之后|之後|下次|将来|將來|今后|今後)(?:我们|我們|我|你)?(?:还|還|也|都|肯定|一定|经常|經常)*(?:会|會|要|能)(?:再|经常|經常|常)?(?:用|用到|用得上|用得到|需要|做|这样做))",
     r"(?P<phrase>(?:以后|以後|下次|今后|今後|从现在起|從現在起|从现在开始)(?:我们|我們|请|請|你)*(?:都|也|就|一律|总是|必须|必須)+(?:要|用|按|这|這|照|先|不)[^，。！？；\n]{0,30})",
-    r"(?P<phrase>(?:封装|封裝|做|写|寫|变|變|整理|沉淀|沉澱|固化|打包|总结|總結|提炼|提煉|保存|存|转|轉|归纳|歸納|抽象|加|记|記|录|錄|提取)(?:\w{0,2})?(?:成|为|為|到|进|進|入)[^，。！？；\n]{0,8}?" + _SKILL_WORD + r")",
+    r"(?P<phrase>(?:封装|封裝|做|写|寫|变|變|整理|沉淀|沉澱|固化|打包|总结|總結|提炼|提煉|保存|存|转|轉|归纳|歸納|抽象|加|记|記|录|錄|提取)(?:\w{0,2})?(?:成|为|為|到|进|進|入)[^，。！？；\n]{0,8}?" + _SKILL_WORD + r"(?!图|圖))",
     r"(?P<phrase>(?:别忘了|別忘了|不要忘记|不要忘記|不要忘了)(?:这个|這個|这套|這套|这种|這種|这次|這次)[^，。！？；\n]{0,20})",
 )  # fmt: skip
 _ENGLISH_RE = tuple(re.compile(pattern, re.IGNORECASE) for pattern in _ENGLISH)
@@ -157,7 +157,10 @@ _CN_PRAISE = r"(?:完美|很好|非常好|太好了|太棒了|真棒|很棒|棒�
 _CN_BLAME = r"(?:不对|不對|错了|錯了|错误|錯誤|不行|不好|不是这样|不是這樣|不是我要的|不是我想要的|搞错了|搞錯了|弄错了|弄錯了|做错了|做錯了|有问题|有問題|没用|沒用|没有用|不工作|失败了|失敗了|糟糕|太差了|很差|差劲|不正确|不正確|不满意|不滿意|不完美|不能用)"
 _CN_END = r"(?:了|啊|呀|哦|的|吧|啦|呢|谢谢|謝謝|谢谢你|辛苦了|~|～)*"
 _PRAISES = re.compile(rf"(?i){_OPENING}{_PRAISE}{_THANKS}|{_CN_OPEN}{_CN_PRAISE}{_CN_END}")
-_BLAMES = re.compile(rf"(?i){_OPENING}{_BLAME}{_BLAMED}|{_CN_OPEN}{_CN_BLAME}{_CN_END}")
+_BUT = re.compile(r"(?i)(?:but|however|except|although|though)\b|但|不过|不過|可是|只是")
+_BLAMES = re.compile(
+    rf"(?i)(?!(?:对不对|對不對|行不行|好不好)$)(?:{_OPENING}{_BLAME}{_BLAMED}|{_CN_OPEN}{_CN_BLAME}{_CN_END})"
+)
 
 
 def judgement(text: str) -> str | None:
@@ -167,9 +170,11 @@ def judgement(text: str) -> str | None:
     and questions do not.
     """
     clauses = [clause.strip() for clause in _CLAUSE.findall(own_words(text))]
-    said = [" ".join(one.strip(".!?;:,。！？；：，、 \n").split()) for one in clauses if one[-1:] not in ("?", "？")]
+    labels = [one[-1:] in (":", "：") for one in clauses]  # "Error: not working" tells what is wrong with something
+    told = [one for one, *label in zip(clauses, labels, [False, *labels], strict=False) if not any(label)]
+    said = [" ".join(one.strip(".!?;,。！？；，、 \n").split()) for one in told if one[-1:] not in ("?", "？")]
     praised = any(_PRAISES.fullmatch(one) for one in said if len(one) <= 80)
     blamed = any(_BLAMES.fullmatch(one) for one in said if len(one) <= 80)
-    if praised == blamed:
+    if praised == blamed or (praised and any(map(_BUT.match, said))):
         return None
     return "confirmed" if praised else "denied"

@@ -70,7 +70,9 @@ def enter(space: Workspace, book: Book, fresh: Sequence[Evidence], *, dry_run: b
             put(space, [*fresh, *made])
         _log(space, held)
         _judge(space, book, [*fresh, *made])
-    return Outcome((*fresh, *made), tuple(map(_entered, (*explicit, *made))), tuple(held), len(waiting))
+    once = {one.p: one for one in (*made, *reversed(explicit))}  # asked for twice, it entered once
+    entered = tuple(_entered(one) for one in (*explicit, *made) if once[one.p] is one)
+    return Outcome((*fresh, *made), entered, tuple(held), len(waiting))
 
 
 def _entered(one: Evidence) -> Entered:

@@ -70,14 +70,23 @@ HEREDOC_COMMIT = 'git commit -m "$(cat <<\'EOF\'\nfeat(cart): it\'s "done"\n\nrm
         ("test -f x", "look"),
         ("python3 script.py", "run"),
         ("./deploy-to-acme.sh now", "run"),
-        ("echo | npx cowsay", "cowsay"),
+        ("echo | npx cowsay", "run"),
+        ("docker compose exec -T web pytest -q", "test"),
+        ("docker exec web bin/acme.sh", "run"),
+        ("cmd /c npm test", "test"),
+        ("deno task test", "test"),
+        ("flutter analyze", "lint"),
+        ("gh pr merge 3 --squash", "merge"),
+        ("terraform apply -auto-approve", "terraform-apply"),
+        ("mkdir -p a/b", "mkdir"),
         ("bd show shop-12 2>&1", "bd-show"),
         ("bd update shop-12 --status in_progress", "bd-claim"),
         ("bd update shop-12 --status=in_progress", "bd-claim"),
         ("bd update shop-12 --notes later", "bd-update"),
         ("bd close shop-12 --reason 'done && tested'", "bd-close"),
-        ("frobnicate deploy --all", "frobnicate-deploy"),
-        ("frobnicate data.csv", "frobnicate"),
+        ("acme-ctl deploy --all", "run-deploy"),
+        ("acme-ctl data.csv", "run"),
+        (". lib/acme.sh && acme_rand_hex 16", "run"),
         ("", "look"),
         ("'", "run"),
     ],
@@ -129,6 +138,7 @@ def test_more_names_can_be_given_for_tools_and_commands() -> None:
 def test_a_command_given_as_a_list_is_read_like_a_line() -> None:
     assert action_of("shell", {"command": ["bash", "-lc", "cd x && pytest"]}) == "test"
     assert action_of("shell", {"cmd": ["git", "commit", "-m", "x"]}) == "commit"
+    assert action_of("shell", {"command": ["cmd.exe", "/c", "npm", "test"]}) == "test"
     assert shell_line({"command": ["a", 1]}) is None
 
 
@@ -183,6 +193,13 @@ def test_the_program_that_does_an_action_is_found_in_a_compound_line() -> None:
         ("test", "** (Mix) Could not start application shop", False, True),
         ("test", "12 errors logged on purpose\n2 passed in 0.1s", False, False),
         ("lint", "Found 2 errors.\n[*] 1 fixable", False, True),
+        ("lint", "Found 2 errors (2 fixed, 0 remaining).", False, False),
+        ("lint", "Found 3 errors (1 fixed, 2 remaining).", False, True),
+        ("lint", "[warn] a.js\n[warn] Code style issues found in the above file.", False, True),
+        ("lint", "ruff.....................Failed\n- hook id: ruff", False, True),
+        ("build", "error during build:\nRollupError: x", False, True),
+        ("test", "# pass 2\n# fail 1\n# cancelled 0", False, True),
+        ("test", "PASS src/a.test.ts\n  ✓ logs 2 errors (3 ms)", False, False),
         ("lint", "All checks passed!", False, False),
         ("lint", "679 mods/funs, found 1 code readability issue.\n\nUse `x` to explain issues.", False, True),
         ("lint", "679 mods/funs, found no issues.", False, False),
@@ -339,7 +356,7 @@ def calls_named(cwd: str, *lines: str, given: dict[str, str] | None = None) -> l
 
 
 @pytest.mark.parametrize("cwd", ["/home/mallory/shop", "/Users/Mallory/shop", "C:\\Users\\mallory\\shop"])
-def test_a_program_that_bears_the_name_of_the_persons_home_is_nameless(cwd: str) -> None:
+def test_a_program_that_bears_the_name_of_its_owner_is_nameless(cwd: str) -> None:
     assert calls_named(cwd, "mallory-deploy x", "mallory", "pytest", "terraform apply") == [
         "run", "run", "test", "terraform-apply",
     ]  # fmt: skip

@@ -71,6 +71,32 @@ def test_what_asks_reports_or_holds_for_now_states_nothing(text: str) -> None:
     assert keys(text) == []
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "error: this needs pnpm. Use pnpm, not npm", "npm WARN don't use npm\nmend it", "报错：请使用 pnpm，不要使用 npm",
+        "The review:\nDon't use npm.", "Here is the ticket:\n\nUse pnpm, not npm\nDo it.", "From: a@example.org\nUse pnpm, not npm",
+        "Put this line into AGENTS.md:\nUse pnpm, not npm", "The hook prints\n\nDon't use npm\n\nand fails",
+        "translate: 用 pnpm，不要用 npm", "同事说：用 pnpm，不要用 npm", "加一条规则：用 pnpm，不要用 npm", "示例里用 npm，不要用 pnpm",
+        "npm, not pnpm, is broken", "in the example, use npm, not pnpm", "use npm, not pnpm, in the Dockerfile", "在示例里，用 pnpm，不用 npm",
+        "would you use pnpm instead of npm", "不能用 npm",
+    ],
+)  # fmt: skip
+def test_what_others_or_programs_say_and_what_holds_in_one_place_states_nothing(text: str) -> None:
+    assert keys(text, "npm", "pnpm") == []
+
+
+def test_a_list_of_ones_own_points_is_ones_own() -> None:
+    assert keys("Two things:\nUse pnpm, not npm.") == keys("注意：\n用 pnpm，不要用 npm") == [PNPM]
+
+
+def test_an_errand_with_a_tool_or_a_language_is_no_preference() -> None:
+    assert keys("run pytest", "tox") == keys("just run pytest now", "tox") == keys("only run pytest here", "tox") == []
+    assert keys("always run pytest", "tox") == ["pref:test-runner=pytest"]
+    assert keys("explain in German") == keys("用中文解释") == []
+    assert keys("always explain in German") == ["pref:language=de"]
+
+
 @pytest.mark.parametrize("text", ["use `pnpm`, not `npm`", "不要用 `npm`，用“pnpm”", 'use "pnpm" instead of "npm"'])
 def test_a_tools_name_in_backticks_or_quotes_is_still_its_name(text: str) -> None:
     assert [one.key for _, one in of_session(session(text))] == [PNPM]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from instinct_git.core.actions import named
 from instinct_git.core.fixes import WITHIN
-from instinct_git.core.mining import PER_SESSION, mine, redone, whole
+from instinct_git.core.mining import FAR, PER_SESSION, mine, redone, whole
 from instinct_git.core.threads import Learned
 from instinct_git.core.transcript import ToolCall, Transcript
 
@@ -31,7 +31,10 @@ CALLS: dict[str, tuple[str, dict[str, object], str]] = {
     "plain": ("Bash", {"command": "git commit -m 'Mend the cart'"}, "[main 1a2b3c4] ok"),
     "hook!": ("Bash", {"command": "git commit -m 'fix: a'"}, "Exit code 1\npre-commit: black failed"),
     "force": ("Bash", {"command": "git commit --no-verify -m 'fix: a'"}, "[main 1a2b3c4] ok"),
+    "force-n": ("Bash", {"command": "git commit -nm 'fix: a'"}, "[main 1a2b3c4] ok"),
+    "skip": ("Bash", {"command": "SKIP=black git commit -m 'fix: a'"}, "[main 1a2b3c4] ok"),
     "push": ("Bash", {"command": "git push"}, "ok"),
+    "script": ("Bash", {"command": "./tools/acme.sh"}, "ok"),
     "status": ("Bash", {"command": "git status"}, "clean"),
     "todo": ("TodoWrite", {}, "ok"),
     "search": ("WebSearch", {"query": "q"}, "ok"),
@@ -75,6 +78,29 @@ def test_looks_may_lie_between_the_steps() -> None:
         (1, 3, 5),
         (7, 9, 10),
     ]
+
+
+def test_what_comes_after_many_looks_is_another_deed() -> None:
+    few, many = "read " * FAR, "read " * (FAR + 1)
+    assert "install->edit" in " ".join(found(f"npm {few} edit test push " * 2))
+    assert "install->edit" not in " ".join(found(f"npm {many} edit test push " * 2))
+
+
+def test_an_edit_after_the_end_of_a_piece_of_work_begins_the_next() -> None:
+    keys = [key for key in found("edit test lint push " * 5) if key.startswith("seq:")]
+    assert keys == ["seq:edit->test->lint->push"]
+
+
+def test_a_last_edit_after_a_look_rests_on_what_was_looked_at() -> None:
+    key = "seq:websearch->webfetch->edit"
+    assert key in found("search fetch edit compile search fetch edit push")
+    assert key not in found("search fetch read edit compile search fetch read edit push")
+
+
+def test_what_differs_from_something_told_in_its_last_step_alone_needs_one_more() -> None:
+    often, other, last = "edit compile test push ", "edit compile lint commit ", "npm edit compile lint"
+    assert "compile->lint" not in " ".join(found(often * 3 + other + last))
+    assert "seq:edit->compile->lint" in found(often * 3 + other + "npm edit compile lint push " + last)
 
 
 def test_repeats_of_one_action_are_one_step_and_so_are_edits_and_writes() -> None:
@@ -126,6 +152,8 @@ def test_two_steps_need_one_more_occurrence_than_three() -> None:
         "write edit write edit",
         "read status read status",
         "test test test test",
+        "script test push script test commit script test",
+        "lint push script compile lint push script",
     ],
 )
 def test_boring_sequences_are_not_told(words: str) -> None:
@@ -142,7 +170,8 @@ def test_a_loop_is_told_from_the_check() -> None:
     assert not [key for key in keys if key.startswith("seq:edit->test->edit") or key == "seq:test->edit"]
 
 
-def test_of_two_steps_that_take_turns_one_order_is_told() -> None:
+def test_of_steps_that_take_turns_one_order_is_told() -> None:
+    assert [key for key in found("edit compile test " * 5) if key.startswith("seq:")] == ["seq:edit->compile->test"]
     assert list(found("search fetch " * 4)) == ["seq:websearch->webfetch"]
 
 
@@ -187,10 +216,10 @@ def test_a_title_is_plain_english() -> None:
 @pytest.mark.parametrize(
     ("words", "key", "calls"),
     [
-        ("text! read edit", "fix:edit-string-not-found", [(1, 2, 3)]),
-        ("text! text! read edit", "fix:edit-string-not-found", [(2, 3, 4)]),
-        ("unread! read edit", "fix:read-before-edit", [(1, 2, 3)]),
-        ("hook! edit commit", "fix:pre-commit-hook-failure", [(1, 2, 3)]),
+        ("text! read edit push text! read edit", "fix:edit-string-not-found", [(1, 2, 3), (5, 6, 7)]),
+        ("text! text! read edit text! read edit", "fix:edit-string-not-found", [(2, 3, 4), (5, 6, 7)]),
+        ("unread! read edit unread! read edit", "fix:read-before-edit", [(1, 2, 3), (4, 5, 6)]),
+        ("hook! edit commit push hook! edit commit", "fix:pre-commit-hook-failure", [(1, 2, 3), (5, 6, 7)]),
         ("import! edit test push import! edit test", "fix:missing-import", [(1, 2, 3), (5, 6, 7)]),
     ],
 )
@@ -218,9 +247,9 @@ def test_every_agents_editor_fails_in_the_same_classes(tool: str, argument: str,
         ToolCall(2, "2", "read_file", {"path": "a"}, "x", False, ""),
         ToolCall(3, "3", tool, {argument: "a", "text": "y"}, "ok", False, ""),
     )
-    (learned,) = mine([Transcript("any", "s", "20260301", "", calls, {})])
+    (learned,) = mine([Transcript("any", session, "20260301", "", calls, {}) for session in ("s", "t")])
     calls_told = learned.occurrences[0].calls
-    assert (learned.key, calls_told[0], calls_told[-1]) == (f"fix:{key}", 1, 3)
+    assert (learned.key, learned.support, calls_told[0], calls_told[-1]) == (f"fix:{key}", 2, 1, 3)
 
 
 def test_a_server_that_is_started_watched_and_stopped_is_a_combo() -> None:
@@ -243,12 +272,19 @@ def test_a_server_that_is_started_watched_and_stopped_is_a_combo() -> None:
         "text! read text!",  # never ended
         "hook! commit",  # the same again, with nothing changed
         "hook! edit force",  # a bypass is no remedy
-        "import! edit test",  # common failures need two
+        "hook! edit force-n",
+        "hook! edit skip",
         "hook! " + "push " * WITHIN + "edit commit",  # too far away
     ],
 )
 def test_what_is_no_remedy_is_no_fix(words: str) -> None:
-    assert not [key for key in found(words) if key.startswith("fix:")]
+    assert not [key for key in found(f"{words} push {words}") if key.startswith("fix:")]
+
+
+def test_a_fix_is_told_once_it_was_seen_twice_be_it_in_two_sessions() -> None:
+    assert mine([transcript("text! read edit")]) == []
+    (learned,) = mine([transcript("text! read edit", "s1"), transcript("text! read edit", "s2")])
+    assert (learned.key, learned.support, learned.sessions) == ("fix:edit-string-not-found", 2, 2)
 
 
 def test_a_loop_that_is_told_as_a_sequence_is_not_told_as_a_fix_too() -> None:

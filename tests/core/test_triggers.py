@@ -48,7 +48,8 @@ def test_a_request_to_remember_is_heard_with_the_kind_it_names(text: str, kind: 
         "    remember this", "we will need to test this again", "not from now on", "how does it make a skill work",
         "不要记住这个流程", "别记住这个", "不用记下来", "不需要封装成 Skill", "没必要做成技能", "你记住了吗", "还记得这个流程吗?",
         "这个按钮叫「记住这个流程」", "以后不会用", "实现记住密码功能", "先别封装成 skill", "怎么封装成 skill?",
-        "无需记住这个", "`封装成 Skill` 是什么意思",
+        "无需记住这个", "`封装成 Skill` 是什么意思", "add a rule to eslint for this", "write a rule for pylint", "加到流程图里",
+        "add memory limits to the docker file", "store this in memory instead of disk", "add a rule that users must verify email",
     ],
 )  # fmt: skip
 def test_negations_quotations_questions_and_other_uses_are_no_request(text: str) -> None:
@@ -82,6 +83,7 @@ def test_blame_denies(text: str) -> None:
         "", "what is wrong with the login?", "fix the wrong title", "make it perfect", "perfect?", "is that great?", "对吗",
         "the perfect forwarding test fails", "write a great README", "great, but that's wrong", "`perfect`", "> wrong",
         "```\nwrong\n```", "不对吗?", "错误处理加一下", "不是很好看的按钮换掉", "实现完美转发", "not perfect", "write 'no problem'",
+        "对不对", "good, but the tests fail", "Error: not working", "错误：文件不存在", "Broken: login page",
     ],
 )  # fmt: skip
 def test_words_that_judge_nothing_and_mixed_words_say_nothing(text: str) -> None:

@@ -82,3 +82,10 @@ def test_only_the_persons_own_words_count(project: Project, clock: Clock, who: d
 def test_words_that_ask_to_remember_a_choice_are_one_request(project: Project, clock: Clock) -> None:
     done = learn(project, clock, Session().say("From now on, use uv for all packages").say("请记住：以后都用 pnpm"))
     assert [one.key for one in done.asked] == ["pref:package-manager=uv", PNPM]
+
+
+def test_what_two_sessions_say_enters_once(project: Project, clock: Clock) -> None:
+    one, two = Session().say("use pnpm, not npm").do("edit"), Session("s2").say("don't use npm, use pnpm").do("edit")
+    done = learn(project, clock, one, two)
+    assert [(one.key, one.new) for one in done.asked] == [(PNPM, True), (PNPM, True)]
+    assert [one.key for one in done.entered] == [PNPM]
