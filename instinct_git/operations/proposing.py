@@ -14,7 +14,7 @@ from instinct_git.bridges.secrets import redact
 from instinct_git.core import proposal, request
 from instinct_git.core.request import Kept
 from instinct_git.errors import GitFailed, InstinctError
-from instinct_git.operations import batches, publishing
+from instinct_git.operations import batches, publishing, sharing
 from instinct_git.operations.comparing import refuse_contradicted
 from instinct_git.operations.observing import Draft as Observation
 from instinct_git.operations.observing import evidence_of, put
@@ -156,15 +156,7 @@ def _target(space: Workspace, to: str, *, dry_run: bool) -> Workspace:
     """Return the memory that the proposal is made in."""
     if not to:
         return space
-    home = space.place.home
-    root = home / files.GLOBAL if to == files.GLOBAL else home / "shared" / to
-    if "/" in to or "\\" in to or to in (".", "..") or (to != files.GLOBAL and not files.is_memory(root)):
-        shared = home / "shared"
-        known_names = [one.name for one in sorted(shared.iterdir()) if files.is_memory(one)] if shared.is_dir() else []
-        raise InstinctError(
-            f"there is no shared memory {to!r} in {shared}", "known: " + ", ".join([files.GLOBAL, *known_names])
-        )
-    target = Workspace(files.at(root, files.GLOBAL if to == files.GLOBAL else files.SHARED, home), space.now)
+    target = sharing.target(space, to)
     repository = target.repository()
     if to == files.GLOBAL and (repository is None or not repository.head()):
         if dry_run:

@@ -12,7 +12,9 @@ import pytest
 from instinct_git.core.address import checked, shown
 from instinct_git.core.evidence import parse_container
 from instinct_git.errors import InstinctError
+from instinct_git.faces.render import pattern_lines
 from instinct_git.memory import Memory
+from instinct_git.operations.observing import Draft
 from instinct_git.storage import git as storage_git
 from instinct_git.storage.files import project_fingerprint
 from tests.builders import KEY, Project, git
@@ -52,8 +54,29 @@ def test_the_project_speaks_before_the_shared_memory(tmp_path: Path, host: Path,
     for _ in range(5):
         ada.memory.observe(KEY)
     ada.memory.consolidate()
-    assert [one.scope for one in ada.memory.suggest()] == ["project"]
-    assert {one.scope for one in ada.memory.list()} == {"project", "shared"}
+    (one,) = ada.memory.suggest()
+    assert (one.scope, one.memory, one.because) == (
+        "shared", TEAM, "team, rule, 10 x, seen by claude-code; also project, 5 x",
+    )  # fmt: skip
+    for _ in range(4):
+        ada.memory.observe(KEY)
+    ada.sees()
+    ada.memory.observe(KEY)
+    ada.memory.consolidate()
+    ada.syncs()
+    (one,) = ada.memory.suggest()  # of one level the nearer one
+    assert (one.scope, one.confidence, one.because) == ("project", 10, "project, rule, 10 x; also team, 11 x")
+    assert [(one.scope, one.memory) for one in ada.memory.list()] == [("shared", TEAM), ("project", "")]
+    assert (ada.memory.show(KEY).scope, ada.memory.explain(KEY).confidence) == ("project", 10)
+
+
+def test_two_shared_memories_keep_their_numbers_apart(tmp_path: Path, host: Path, ada: Person) -> None:
+    ada.memory.share_add("other", str(bare(tmp_path, "other.git")))
+    ada.memory.observe_many([Draft(KEY)] * 3, to="other")
+    found = {(one.memory, one.live) for one in ada.memory.search(KEY)}
+    assert found == {(TEAM, 10), ("other", 3)} == {(one.memory, one.live) for one in ada.memory.list()}
+    lines = pattern_lines(ada.memory.list())
+    assert [line.rpartition("  ")[2] for line in lines] == ["(team)", "(other)"]
 
 
 @pytest.mark.slow
