@@ -273,17 +273,18 @@ def stats(space: Workspace) -> Any:
 
 
 def export_rules(spaces: Iterable[Workspace]) -> list[Pattern]:
-    """Return the active rules (confidence from `levels.rule` on), strongest first."""
+    """Return the rules that agents are told (confidence from `levels.rule` on), strongest first; each from the nearest
+    memory that has it as a rule."""
     found: dict[str, Pattern] = {}
     spoken: set[str] = set()
     for space in spaces:
-        files, _ = index.patterns(space.place)
+        known = index.read(space.place)
         limit = space.config().policy.rule
-        for file in files:
+        for file in known.patterns():
             alone = file.level == RAW and not file.offset  # as the batch has found: one session stands behind it
             told = speaks(file.status, read=space.place.documents_read)
             if file.confidence >= limit and not alone and told and file.key not in spoken:
                 pattern = as_pattern(file, file.confidence, space.place)
                 found[file.key] = pattern._replace(level=RULE)
-        spoken |= {file.key for file in files}
+        spoken |= known.silent | found.keys()
     return sorted(found.values(), key=lambda one: (-one.confidence, one.pattern))

@@ -136,6 +136,12 @@ class _Sync:
                 arrived = False
             if arrived and self._folds():
                 self._fold(where)
+        changed, fresh = self.repository.differing("HEAD", ".instinct") if self.repository.head() else (set(), set())
+        if changed | fresh:
+            self.notices.append(
+                f"edits that are not committed stay here: {', '.join(sorted(changed | fresh)[:5])}; "
+                f"`git -C {self.place.root} commit -a` sends them with the next sync"
+            )
         waiting = tuple(
             Conflict(path, str(self.place.root / path), str(kept)) for path, kept in shared.conflicts(self.place)
         )

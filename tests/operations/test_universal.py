@@ -121,9 +121,12 @@ def test_what_a_team_has_approved_is_told_to_its_people(projects: list[Project],
     assert KEY not in {one.pattern for one in projects[2].memory().suggest()}
     team = Project(memory._space.place.home / "shared" / TEAM)
     team.git("merge", "-q", "--no-ff", "-m", "approved", branch)
-    reviewed = Memory(team.root)
-    reviewed.review()
-    reviewed.consolidate()
+    Memory(team.root).review()
+    path = str(Memory(team.root).show(KEY).path)
+    if require:
+        approved = 'verified: [{"by": "human:ada", "at": "2026-03-29"}]\ntitle:'
+        team.write(path, team.read(path).replace("title:", approved, 1))
+        team.commit("as a host's review says", path)
     memory.sync(TEAM)
     (one,) = [one for one in projects[2].memory().suggest() if one.pattern == KEY]
     assert (one.memory, one.status) == (TEAM, "graduated")
