@@ -118,13 +118,14 @@ def propose(space: Workspace, keys: Sequence[str], *, kind: str = "", name: str 
 
 def _propose(planned: Planned, *, push: bool, pr: bool, remote: str, dry_run: bool) -> Proposal:
     way = publishing.route(planned.repository, planned.revision, remote, pr=pr) if push or pr else None
+    protocols = sharing.protocols(planned.target) if way is not None else ""
     result = described(planned, dry_run=dry_run)
     if dry_run or (not planned.files and not planned.tip) or (result.unchanged and way is None):
         return result
     sha = _commit(planned) if planned.files else planned.tip
     if way is not None:
         try:
-            publishing.push(planned.repository, way, planned.branch, sha)
+            publishing.push(planned.repository, way, planned.branch, sha, protocols)
         except BaseException:
             if planned.files:
                 branches.put_back(planned.repository, planned.branch, sha, planned.before)

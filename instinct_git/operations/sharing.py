@@ -336,6 +336,35 @@ def target(space: Workspace, to: str) -> Workspace:
     return Workspace(shared.place_of(home, to)._replace(require=share.require), space.now)
 
 
+def remote_url(repository: Repository, share: Share, *, accept: bool = False) -> str:
+    """Return the address of a shared memory's remote. Raises InstinctError when somebody has changed it (`accept`: that
+    may be), or where pushes go."""
+    now = repository.ask("config", "--get", f"remote.{shared.REMOTE}.url").text
+    push = repository.ask("config", "--get-all", f"remote.{shared.REMOTE}.pushurl").text
+    root = repository.place.root
+    if push:
+        raise InstinctError(
+            f"{share.name} would be pushed to {address.shown(push)}, another address than it is read from",
+            f"`git -C {root} config --unset-all remote.{shared.REMOTE}.pushurl`, then try again",
+        )
+    if now != share.url and not accept:
+        raise InstinctError(
+            f"the remote of {share.name} is {address.shown(now) or 'gone'}; it was added as {address.shown(share.url)}",
+            f"`instinct sync {share.name} --accept` takes the new one, `git -C {root} remote set-url {shared.REMOTE} ...` "
+            "goes back; nothing was sent or taken",
+        )
+    return now
+
+
+def protocols(target: Workspace) -> str:
+    """Return the transports that a push from a shared memory's clone may use; empty: it is none, git's config decides."""
+    place = target.place
+    share = shared.read(place.home, place.called) if place.scope in (files.SHARED, files.GLOBAL) else None
+    if share is None:
+        return ""
+    return address.checked(remote_url(Repository(place), share)).protocols
+
+
 def context(space: Workspace, folder: Path, given: str | None) -> str | None:
     """Return the context of evidence that goes from the project around `folder` to another memory."""
     try:

@@ -79,6 +79,16 @@ def test_two_shared_memories_keep_their_numbers_apart(tmp_path: Path, host: Path
     assert [line.rpartition("  ")[2] for line in lines] == ["(team)", "(other)"]
 
 
+def test_a_sync_says_which_edits_it_did_not_send(ada: Person) -> None:
+    path = str(ada.memory.show(KEY).path)
+    ada.copy.write(path, ada.copy.read(path) + "When to do it.\n")
+    (notice,) = ada.syncs().notices
+    assert f"not committed ({path})" in notice
+    ada.copy.commit("words", path)
+    done = ada.syncs()
+    assert (done.sent, done.notices) == (1, ())
+
+
 @pytest.mark.slow
 def test_everybody_at_once_and_every_number_is_exact(tmp_path: Path, host: Path, ada: Person) -> None:
     people = [ada, *(Person.new(tmp_path, name).joins(host) for name in ("bob", "cy"))]
@@ -261,7 +271,7 @@ def test_bad_names_are_refused(name: str, project: Project) -> None:
         "ext::sh -c touch% x", "ext::/bin/sh", "--upload-pack=touch x", "-x", "", "http://example.org/x.git",
         "git://example.org/x.git", "ftp://example.org/x", "ssh://-oProxyCommand=x/y", "ssh://host/", "-oX:path",
         "https://ada:secret@example.org/x.git", "https://" + "a1" * 20 + "@example.org/x.git", "host:-x", "fd::3",
-        "https://example.org:port/x", "a\nb", "file://elsewhere/x", "foo+bar::https://example.org/x", "https:///x",
+        "https://example.org:port/x", "a\nb", "https://example.org/x?token=secret", "file://elsewhere/x", "foo+bar::https://example.org/x", "https:///x",
     ],
 )  # fmt: skip
 def test_addresses_that_are_not_taken(url: str) -> None:
@@ -284,6 +294,10 @@ def test_addresses_that_are_taken(url: str, protocols: str) -> None:
     assert "ada@" not in shown(url)
 
 
+def test_a_query_of_an_address_is_not_shown() -> None:
+    assert shown("fatal: 'https://ada@host/x?token=secret' not found") == "fatal: 'https://host/x' not found"
+
+
 def test_git_starts_no_program_for_an_address_that_was_rewritten(
     tmp_path: Path, sealed: Path, project: Project
 ) -> None:
@@ -297,6 +311,27 @@ def test_git_starts_no_program_for_an_address_that_was_rewritten(
     with pytest.raises(InstinctError, match="not allowed"):
         project.memory().share_add(TEAM, "https://example.org/x.git")
     assert not mark.exists()
+
+
+def test_a_proposal_goes_where_the_memory_was_shared_and_by_its_transport(
+    tmp_path: Path, sealed: Path, ada: Person
+) -> None:
+    ada.memory.init()
+    ada.project.write("README.md", "x")
+    ada.project.commit("first")
+    ada.memory.observe("pref:style=ruff")
+    ada.memory.consolidate()
+    mark, config, host = tmp_path / "ran", sealed / ".gitconfig", ada.copy.git("config", "remote.origin.url")
+    before = config.read_text()
+    config.write_text(before + f'[url "ext::touch {mark} %S "]\n\tinsteadOf = {host}\n[protocol]\n\tallow = always\n')
+    with pytest.raises(InstinctError, match="not allowed"):
+        ada.memory.propose("pref:style=ruff", to=TEAM, push=True)
+    assert not mark.exists() and ada.copy.git("branch", "--list", "instinct/*") == ""
+    config.write_text(before)
+    ada.copy.git("remote", "set-url", "origin", str(bare(tmp_path, "elsewhere.git")))
+    with pytest.raises(InstinctError, match="it was added as"):
+        ada.memory.propose("pref:style=ruff", to=TEAM, push=True)
+    assert git(tmp_path / "elsewhere.git", "branch") == ""
 
 
 @pytest.mark.slow
