@@ -21,6 +21,7 @@ from instinct_git.storage.git import Repository, Result
 from instinct_git.storage.shared import Share
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}[a-z0-9]|[a-z0-9]")
+_ID = re.compile("[0-9a-f]{12}")
 _RESERVED = (files.PROJECT, files.PRIVATE, files.SHARED, "con", "prn", "aux", "nul")
 
 
@@ -142,6 +143,8 @@ def _examined(space: Workspace, folder: Path, share: Share) -> Share:
     _sign(repository, share.require)
     if tip:
         examine(repository, share, "", tip)
+        # What is shared is the default branch of this clone: proposals start there.
+        repository.must("symbolic-ref", f"refs/remotes/{shared.REMOTE}/HEAD", shared.remote_ref(share))
         for ref in (f"refs/heads/{branch}", shared.base_ref(share)):
             repository.must("update-ref", ref, tip)
         repository.must("symbolic-ref", "HEAD", f"refs/heads/{branch}")
@@ -386,6 +389,8 @@ def context_of(project: files.Place, scope: str, names: bool, given: str) -> str
     stays where the memory is the user's own, or where they allow names; then the project's name stands in for its id."""
     if given and (names or scope == files.GLOBAL):
         return given
+    if project.scope == files.GLOBAL and _ID.fullmatch(given):
+        return given  # the user's own memory has it from several projects
     if names:
         return files.project_name(project)
     return project.root.name if project.scope == files.PRIVATE else files.project_id(project)

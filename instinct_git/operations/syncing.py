@@ -271,7 +271,7 @@ class _Sync:
         stamp = self.space.now().strftime("%Y-%m-%dT%H:%M:%SZ")
         self._note(self.share._replace(tip=tip, fetched=stamp))
         head = f"refs/remotes/{REMOTE}/HEAD"
-        if tip and not self.repository.ask("symbolic-ref", "-q", head).text:
+        if tip and self.repository.ask("symbolic-ref", "-q", head).text != shared.remote_ref(self.share):
             self.repository.must("symbolic-ref", head, shared.remote_ref(self.share))
 
     def _replayed(self, theirs: str) -> str:

@@ -313,6 +313,21 @@ def test_git_starts_no_program_for_an_address_that_was_rewritten(
     assert not mark.exists()
 
 
+def test_a_proposal_starts_from_the_branch_that_is_shared(tmp_path: Path, host: Path, ada: Person) -> None:
+    git(host, "branch", "dev", "main~1")
+    bob = Person.new(tmp_path, "bob").joins(host, branch="dev")
+    bob.memory.init()
+    bob.project.write("README.md", "x")
+    bob.project.commit("first")
+    bob.memory.observe("pref:style=ruff")
+    bob.memory.consolidate()
+    assert bob.memory.propose("pref:style=ruff", to=TEAM).base == "origin/dev"
+    bob.memory.share_add("empty", str(bare(tmp_path, "empty.git")))
+    with pytest.raises(InstinctError) as problem:
+        bob.memory.propose("pref:style=ruff", to="empty")
+    assert "instinct sync empty" in problem.value.hint
+
+
 def test_a_proposal_goes_where_the_memory_was_shared_and_by_its_transport(
     tmp_path: Path, sealed: Path, ada: Person
 ) -> None:

@@ -110,6 +110,23 @@ def test_what_another_project_calls_a_pattern_stays_there(projects: list[Project
     )
 
 
+def test_what_the_users_own_memory_has_from_several_projects_keeps_them_apart(
+    projects: list[Project], tmp_path: Path
+) -> None:
+    for project in projects[:2]:
+        for context in (None, "secret task"):
+            project.memory().observe("note:everywhere", to="global", context=context)
+    own = Memory(scope="global")
+    own.consolidate()
+    own.share_add(TEAM, str(bare(tmp_path)))
+    own.sync(TEAM)
+    done = own.propose("note:everywhere", to=TEAM)
+    team = Project(own._space.place.home / "shared" / TEAM)
+    (path,) = [path for path in done.files if path.endswith(".jsonl")]
+    found = [one.ctx for one in parse_container(team.git("show", f"{done.branch}:{path}").encode())[0]]
+    assert set(ids(projects)[:2]) < set(found) and "secret task" not in found
+
+
 @pytest.mark.parametrize("require", ["", "approved"])
 def test_what_a_team_has_approved_is_told_to_its_people(projects: list[Project], tmp_path: Path, require: str) -> None:
     """No agent reads the documents of a shared memory, so that there an approved pattern goes on speaking."""
