@@ -16,7 +16,7 @@ from instinct_git.errors import InstinctError
 from instinct_git.operations import publishing
 from instinct_git.operations.diagnosing import FINE, NOTICE, Diagnosis
 from instinct_git.operations.workspace import Workspace
-from instinct_git.storage import files, git, inbox, incoming, shared
+from instinct_git.storage import branches, files, git, inbox, incoming, shared
 from instinct_git.storage.git import Repository, Result
 from instinct_git.storage.shared import Share
 
@@ -286,16 +286,20 @@ def age(stamp: str, now: datetime) -> str:
 def remove(space: Workspace, name: str, *, discard: bool = False) -> Sharing:
     """Forget a shared memory and delete its clone; the global one only loses its remote. Refuses while evidence waits."""
     share, before = known(space, name), state(space, name)
+    proposals = [] if name == files.GLOBAL else _unsent_proposals(Repository(shared.place_of(space.place.home, name)))
     if (
-        (before.waiting or before.ahead or before.conflicts)
+        (before.waiting or before.ahead or before.conflicts or proposals)
         and not discard
         and not (share.readonly and not before.waiting)
     ):
         what = [f"{before.waiting} pieces of evidence in its inbox"] if before.waiting else []
         what += [f"{before.ahead} commits that its remote does not have"] if before.ahead else []
         what += [f"{len(before.conflicts)} versions of yours that are not settled"] if before.conflicts else []
+        what += [f"proposals that were not pushed ({', '.join(proposals)})"] if proposals else []
         raise InstinctError(
-            f"{name} has {' and '.join(what)}", f"`instinct sync {name}` first, or --discard throws them away"
+            f"{name} has {' and '.join(what)}",
+            f"`instinct sync {name}` first, or --discard throws them away"
+            + (f"; `git -C {before.root} push origin BRANCH` sends a proposal" if proposals else ""),
         )
     root = shared.root_of(space.place.home, name)
     if name == files.GLOBAL:
@@ -305,6 +309,14 @@ def remove(space: Workspace, name: str, *, discard: bool = False) -> Sharing:
     else:
         shared.removed(root)
     return replace(before, problem="removed")
+
+
+def _unsent_proposals(repository: Repository) -> list[str]:
+    """Return the branches of proposals that no remote-tracking branch holds."""
+    from instinct_git.operations.planning import BRANCH_KINDS
+
+    mine = [one for one in branches.refs(repository, BRANCH_KINDS) if not one.remote]
+    return [one.branch for one in mine if repository.ask("rev-list", "-1", one.tip, "--not", "--remotes").text]
 
 
 def rows(space: Workspace, folder: Path) -> Iterator[Diagnosis]:

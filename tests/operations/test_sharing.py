@@ -321,7 +321,13 @@ def test_a_proposal_starts_from_the_branch_that_is_shared(tmp_path: Path, host: 
     bob.project.commit("first")
     bob.memory.observe("pref:style=ruff")
     bob.memory.consolidate()
-    assert bob.memory.propose("pref:style=ruff", to=TEAM).base == "origin/dev"
+    done = bob.memory.propose("pref:style=ruff", to=TEAM)
+    assert done.base == "origin/dev"
+    bob.syncs()
+    with pytest.raises(InstinctError, match=done.branch):  # it was not pushed
+        bob.memory.share_remove(TEAM)
+    bob.copy.git("push", "-q", "origin", done.branch)
+    assert bob.memory.share_remove(TEAM).problem == "removed"
     bob.memory.share_add("empty", str(bare(tmp_path, "empty.git")))
     with pytest.raises(InstinctError) as problem:
         bob.memory.propose("pref:style=ruff", to="empty")
