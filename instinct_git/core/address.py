@@ -19,6 +19,7 @@ _SCHEME = re.compile(
 )
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 _USER = re.compile(r"([a-z+]+://)[^/\s]*@", re.IGNORECASE)
+_QUERY = re.compile(r"([a-z+]+://[^\s?]*)\?[^\s'\"]*", re.IGNORECASE)
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _HINT = "give an https:// or ssh:// address, user@host:path, or a path on this machine"
 
@@ -62,6 +63,8 @@ def _of_scheme(url: str) -> Address:
             "the address holds a password or a token, which would be kept in plain text",
             "leave it out: git asks its credential helper (`git help credentials`)",
         )
+    if scheme in ("https", "http") and "?" in url:
+        raise InstinctError("the address holds a query, in which a token may stand", _HINT)
     if scheme == "file":
         if host not in ("", "localhost"):
             raise InstinctError(f"{shown(url)} is on another machine", _HINT)
@@ -78,6 +81,6 @@ def _looks_like_a_token(user: str) -> bool:
 
 
 def shown(url: str) -> str:
-    """Return an address for people: one line, without user names and passwords."""
+    """Return an address, or words with one, for people: one line, without user names, passwords and queries."""
     plain = "".join(char if char.isprintable() else " " for char in url)
-    return _USER.sub(r"\1", plain)
+    return _QUERY.sub(r"\1", _USER.sub(r"\1", plain))

@@ -9,7 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from instinct_git.core.markdown import Heading, Outline, as_words, bare, heading_words, is_rule, item, outline
+from instinct_git.core.markdown import (
+    Heading,
+    Outline,
+    as_words,
+    at_margin,
+    bare,
+    heading_words,
+    is_rule,
+    item,
+    outline,
+)
 from instinct_git.core.pattern import PatternFile
 
 WHEN, PREREQUISITES, STEPS, VERIFY, ERRORS, BOUNDARIES, WHY, NOTES = (
@@ -161,7 +171,7 @@ def _safe(text: str) -> str:
 
     Code keeps its bytes. A fence or a comment that never ends is ended.
     """
-    page = outline("\n" + text)  # the blank line: a rule that begins a section begins no front matter
+    page = outline("\n" + at_margin(text))  # the blank line: a rule that begins a section begins no front matter
     lines = [bare(line) for line in page.lines]
     deeper = max(0, _TOP - min((one.level for one in page.headings), default=_TOP))
     for one in page.headings:

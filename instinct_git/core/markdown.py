@@ -170,6 +170,29 @@ def _fence_end(lines: Sequence[str], index: int) -> int | None:
     return next(ends, len(lines)) if nested else -1
 
 
+def at_margin(text: str) -> str:
+    """Return a text whose fences that stand in no list begin at the margin, so that no list before them takes them in.
+
+    Their lines lose the blanks that CommonMark takes from them anyway: those of the opening line.
+    """
+    lines = text.split("\n")
+    at = 0
+    while at < len(lines):
+        end = _fence_end(lines, at) or _comment_end(lines, at)
+        if end is None:
+            at += 1
+            continue
+        until = len(lines) if end < 0 else end
+        found = _FENCE.match(lines[at])
+        if found is not None and found[1] and not found[1].strip() and not _container(lines, at, found[1]):
+            width = len(found[1])
+            for row in range(at, until):
+                blanks = len(lines[row]) - len(lines[row].lstrip(" "))
+                lines[row] = lines[row][min(width, blanks) :]
+        at = until
+    return "\n".join(lines)
+
+
 def _container(lines: Sequence[str], index: int, before: str) -> int:
     """Return the least indent of the list item that a fence stands in; 0: it stands in none."""
     if before.strip():

@@ -20,6 +20,13 @@ KINDS = (
 ACTIVE, RETIRED, GRADUATED = "active", "retired", "graduated"
 STATUSES = (ACTIVE, RETIRED, GRADUATED)
 
+
+def speaks(status: str, *, read: bool) -> bool:
+    """True for a pattern that agents are told of. `read`: they read what it became, so that it falls silent; no agent
+    reads the documents of a memory that is not the project's own, so there a graduated pattern goes on speaking."""
+    return status == ACTIVE or (status == GRADUATED and not read)
+
+
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 

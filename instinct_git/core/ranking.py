@@ -7,21 +7,22 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 from instinct_git.core.keys import describe
-from instinct_git.core.model import ACTIVE, MATURE, RULE
+from instinct_git.core.model import MATURE, RULE, speaks
 from instinct_git.core.pattern import PatternFile
 
 T = TypeVar("T")
 _LEVEL_RANK = {RULE: 0, MATURE: 1}
 
 
-def suggestible(pattern: PatternFile) -> bool:
-    """True for what agents are told: mature patterns and rules that no person retired or made a skill of."""
-    return pattern.level in _LEVEL_RANK and pattern.status == ACTIVE and pattern.confidence > 0
+def suggestible(pattern: PatternFile, *, read: bool = True) -> bool:
+    """True for what agents are told: mature patterns and rules that no person retired or made a skill of (`read`: one
+    that agents read)."""
+    return pattern.level in _LEVEL_RANK and not silent(pattern, read=read)
 
 
-def silent(pattern: PatternFile) -> bool:
+def silent(pattern: PatternFile, *, read: bool = True) -> bool:
     """True for what a person said no to, made a skill of, or let fade: no farther memory may bring it up."""
-    return pattern.status != ACTIVE or pattern.confidence <= 0
+    return not speaks(pattern.status, read=read) or pattern.confidence <= 0
 
 
 def strength(pattern: PatternFile) -> tuple[int, int, str]:

@@ -49,6 +49,8 @@ class Told(NamedTuple):
     reasons: tuple[str, ...] = ()
     held: str = ""
     """The security bypass that it names; empty: none."""
+    read: bool = True
+    """True where agents read the document, so that the pattern falls silent."""
 
 
 class Kept(NamedTuple):
@@ -139,7 +141,7 @@ def changes(one: Told) -> str:
         RULE: f"{one.path} gains one rule",
         MEMORY: f"{one.path} gains one memory",
     }[one.kind]
-    return f"{where}; the pattern itself is no longer suggested."
+    return f"{where}; the pattern itself is " + ("no longer suggested." if one.read else "suggested from this memory.")
 
 
 def body(told: Sequence[Told], branch: str, base: str, files: Sequence[str], kept: Sequence[Kept] = ()) -> str:
@@ -147,10 +149,11 @@ def body(told: Sequence[Told], branch: str, base: str, files: Sequence[str], kep
     lines: list[str] = []
     for one in told:
         lines += _about(one)
+    again = ", and the pattern is suggested again" if all(one.read for one in told) else ""
     keys = [one.key for one in told]
     lines += [
         "## Try it", "", *_fenced([f"git fetch && git switch {branch}", f"git diff {base}...{branch}"]),
-        f"Merging into `{base}` approves it; `git revert` of the merge takes it back, and the pattern is suggested again.", "",
+        f"Merging into `{base}` approves it; `git revert` of the merge takes it back{again}.", "",
         "## Say no", "", "Close this request, or delete the branch, and keep the reason, so that it is not proposed again too soon:", "",
         *_fenced([f'instinct reject {shlex.quote(key)} --reason "..."' for key in keys[:MAX_ROWS]]),
     ]  # fmt: skip

@@ -151,15 +151,16 @@ def _move_lines(one: Move) -> list[str]:
 
 
 def _lines(one: Synced) -> list[str]:
-    did = [f"{number} {word}" for number, word in (
-        (one.recorded, "recorded"), (one.received, "commits received"), (one.sent, "commits sent"), (one.folded, "folded"),
+    did = [words for number, words in (
+        (one.recorded, f"{one.recorded} recorded"), (one.received, f"{_count(one.received, 'commit')} received"),
+        (one.sent, f"{_count(one.sent, 'commit')} sent"), (one.folded, f"{one.folded} folded"),
     ) if number]  # fmt: skip
     state = "up to date" if not (one.offline or one.problem) else f"as of {one.age}"
     lines = [f"{one.name}: {', '.join(did) or 'nothing new'}; {state}"]
     if one.problem:
         lines += [f"  not synced: {one.problem}", f"  {one.hint}"]
     if one.offline:
-        lines += [f"  offline: {one.offline}", f"  {_count(one.ahead, 'commit')} of yours wait for the next sync"]
+        lines += [f"  offline: {one.offline}", f"  waiting for the next sync: {_count(one.ahead, 'commit')} of yours"]
     for two in one.conflicts:
         lines += [f"  both changed {two.path}: theirs is in the memory ({two.theirs})", f"    yours is kept: {two.yours}",
                   "    edit the memory's file and commit it, then delete the kept one"]  # fmt: skip

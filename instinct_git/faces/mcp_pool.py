@@ -110,7 +110,7 @@ class PoolTools:
             told: dict[str, Any] = {
                 "pattern": one.pattern, "live": one.live, "category": one.category, "scope": one.scope,
             }  # fmt: skip
-            if one.status != "active":
+            if one.silent:
                 told["status"] = one.status
             if memory.fell_back:
                 told["notice"] = "this project has no memory: counted in the user's global one"

@@ -87,7 +87,7 @@ class Shelf:
         found = [
             Resource(
                 uri=f"instinct://patterns/{quote(one.pattern, safe=':/')}", name=one.pattern, title=_line(one.words),
-                description=f"{one.level}, confidence {one.confidence}, {one.scope}", mime_type=JSON,
+                description=f"{one.level}, confidence {one.confidence}, {one.memory or one.scope}", mime_type=JSON,
             )
             for one in suggested
         ]  # fmt: skip

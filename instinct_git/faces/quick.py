@@ -152,8 +152,9 @@ def observe(key: str, *, category: str | None = None, source: str = "", session:
         return 0
     for one in done:
         live = "" if one.live is None else f"  conf={one.live}"
-        silent = f"  ({one.status}: it stays silent)" if one.status != "active" else ""
-        print(f"observed {one.pattern}{live}{silent}")
+        silent = f"  ({one.status}: it stays silent)" if one.silent else ""
+        there = f"  ({one.memory})" if one.memory else ""
+        print(f"observed {one.pattern}{live}{there}{silent}")
     if memory.fell_back and not global_ and not to:
         _say_where(memory)
     if any(one.live is None for one in done):

@@ -114,7 +114,8 @@ def marked(one: Pattern) -> str:
 
 def pattern_lines(patterns: Iterable[Pattern | Hit], *, because: bool = False) -> list[str]:
     """Return patterns, or what a search found, as a table."""
-    rows = []
+    rows, patterns = [], list(patterns)
+    several = len({(one.scope, one.memory) for one in patterns}) > 1
     for one in patterns:
         number = str(one.confidence) if one.live == one.confidence else f"{one.confidence} (live {one.live})"
         kind = str(getattr(one, "kind", ""))
@@ -125,6 +126,7 @@ def pattern_lines(patterns: Iterable[Pattern | Hit], *, because: bool = False) -
         ]
         state = f"[{' '.join(filter(None, marks))}]"
         origin = f"  ({one.because})" if because and one.because else ""
+        origin += f"  ({one.memory or one.scope})" if several and one.scope in ("shared", "global") else ""
         rows.append((clean(one.pattern), number if one.level else "", state, one.category, clean(one.words) + origin))
     return table(rows)
 
@@ -135,7 +137,7 @@ def show_lines(one: Pattern, body: str) -> list[str]:
         ("pattern", one.pattern), ("title", clean(one.title)), ("description", clean(one.description)),
         ("category", one.category), ("confidence", str(one.confidence)), ("live", str(one.live)), ("level", one.level),
         ("status", one.status), ("first seen", one.first_seen), ("last seen", one.last_seen),
-        ("sources", ", ".join(one.sources)), ("tags", ", ".join(one.tags)), ("scope", one.scope),
+        ("sources", ", ".join(one.sources)), ("tags", ", ".join(one.tags)), ("scope", " ".join(filter(None, (one.scope, one.memory)))),
         ("path", one.path or "(no batch has made a file yet)"),
     ]  # fmt: skip
     lines = [f"{pad(name + ':', 13)}{value}" for name, value in fields if value]

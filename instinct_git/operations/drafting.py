@@ -99,7 +99,8 @@ class Drafting:
                 f"{wish.key!r} is retired: a person said no to it", "`instinct restore` takes that back"
             )
         _refuse_empty(pattern)
-        candidate = fold_candidate(self.book.groups.get(wish.key, ()), key=wish.key, text=work.body)
+        known_here = self.book.groups.get(wish.key, ()) if self._same_memory() else members
+        candidate = fold_candidate(known_here, key=wish.key, text=work.body)
         refuse_rejected(self.book, wish.key)
         if not self._same_memory():
             refuse_rejected(self.target.read()[0], wish.key)
@@ -114,14 +115,14 @@ class Drafting:
                 self.draft.files |= self.links.to(wish.name, text)
         else:
             line = text = self._line(wish, shown)
-        if wish.kind != kinds.SKILL:
+        if wish.kind != kinds.SKILL and self.target.place.documents_read:
             self.draft.notices += self.links.unread(path)
         self._graduate(pattern, path)
         self.draft.texts.append(text)
         self.draft.told.append(
             Told(
                 wish.key, wish.kind, wish.name, pattern.title, self.repository.inside(path), pattern.confidence,
-                pattern.level, told, line, *_scored(candidate),
+                pattern.level, told, line, *_scored(candidate), self.target.place.documents_read,
             )
         )  # fmt: skip
         if pattern.confidence < self.policy.mature and candidate is None:
@@ -370,6 +371,7 @@ def _anew(work: PatternFile) -> str:
     )  # fmt: skip
     text = new_text(machine, title=work.title, description=work.description, metadata=work.metadata)
     text = with_field(text, "tags", flow(list(work.tags))) if work.tags else text
+    text = with_field(text, "applies_to", flow(work.applies_to)) if work.applies_to else text
     return text + work.body.replace("\r\n", "\n")
 
 

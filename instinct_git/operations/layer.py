@@ -16,6 +16,7 @@ from instinct_git.core.pattern import PatternFile
 from instinct_git.operations.observing import evidence_about, lines_about
 from instinct_git.operations.workspace import Workspace
 from instinct_git.storage import files, inbox, index
+from instinct_git.storage.files import Place
 from instinct_git.storage.search_sources import Files
 
 _FEW = 40
@@ -132,20 +133,20 @@ class Layer:
         ]
         return (path, begun[-1], parts[begun[-1]]) if begun else None
 
-    def found(self, path: str, part: int) -> tuple[PatternFile | None, Passage, str, str] | None:
-        """Return (pattern, passage, path, scope) of an entry as its file is now; None: it is gone. Of a document the
+    def found(self, path: str, part: int) -> tuple[PatternFile | None, Passage, str, Place] | None:
+        """Return (pattern, passage, path, place) of an entry as its file is now; None: it is gone. Of a document the
         pattern is None; of what waits the path is empty."""
-        scope = self.space.place.scope
+        place = self.space.place
         if part < 0:
             file = self.waiting[path]
-            return file, of_pattern(file), "", scope
+            return file, of_pattern(file), "", place
         parts = self.files.passages(path)
         if part >= len(parts):
             return None
         number = self.known.numbers.get(path)
         if number is None:
-            return None, parts[part], path, scope
-        return self._with_candidate(self.known.file(number)), parts[part], path, scope
+            return None, parts[part], path, place
+        return self._with_candidate(self.known.file(number)), parts[part], path, place
 
     def _with_candidate(self, file: PatternFile) -> PatternFile:
         """Return a file with its candidate as the evidence that waits has it."""

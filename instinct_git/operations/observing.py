@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from instinct_git.core.confidence import fold_one, group, representatives, retracted
 from instinct_git.core.evidence import LEDGER, OBSERVATIONS, EvidenceSet, parse_container
 from instinct_git.core.keys import category_of, normalise_key, pattern_path, split_key
-from instinct_git.core.model import NOTHING, Evidence, Policy
+from instinct_git.core.model import NOTHING, Evidence, Policy, speaks
 from instinct_git.errors import InstinctError, InvalidDocument
 from instinct_git.operations.workspace import Workspace, refuse_secrets
 from instinct_git.storage import inbox
@@ -30,6 +30,13 @@ class Observed(NamedTuple):
     """Confidence with everything that waits; None where reading it all would take too long."""
     scope: str
     status: str = "active"
+    memory: str = ""
+    """A shared memory's name; empty: it is in another one."""
+
+    @property
+    def silent(self) -> bool:
+        """True for a pattern that agents are not told of, however often it is seen."""
+        return not speaks(self.status, read=self.scope == "project")
 
 
 class Draft(NamedTuple):
@@ -115,6 +122,7 @@ def observe(space: Workspace, drafts: Sequence[Draft]) -> list[Observed]:
             *values[one.p][:1],
             space.place.scope,
             values[one.p][1],
+            space.place.shared_name,
         )
         for one in written
     ]

@@ -70,7 +70,9 @@ def plan(
     base_name, revision = repository.default_branch(target.config()["default_branch"])
     base = repository.head() if here else repository.commit_of(revision)
     if not base:
-        raise InstinctError("the default branch has no commit yet", "make the first commit, then propose again")
+        name = target.place.shared_name
+        first = f"`instinct sync {name}` makes the first one" if name else "make the first commit"
+        raise InstinctError("the default branch has no commit yet", f"{first}, then propose again")
     known_refs = [] if here else branches.refs(repository, BRANCH_KINDS)
     wishes, batch = _wishes(repository, book, asked, kind, name, base, known_refs)
     chosen, called = (BATCH, batch) if batch else (wishes[0].kind, wishes[0].name)

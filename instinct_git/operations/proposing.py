@@ -14,7 +14,7 @@ from instinct_git.bridges.secrets import redact
 from instinct_git.core import proposal, request
 from instinct_git.core.request import Kept
 from instinct_git.errors import GitFailed, InstinctError
-from instinct_git.operations import batches, publishing
+from instinct_git.operations import batches, publishing, sharing
 from instinct_git.operations.comparing import refuse_contradicted
 from instinct_git.operations.observing import Draft as Observation
 from instinct_git.operations.observing import evidence_of, put
@@ -118,13 +118,14 @@ def propose(space: Workspace, keys: Sequence[str], *, kind: str = "", name: str 
 
 def _propose(planned: Planned, *, push: bool, pr: bool, remote: str, dry_run: bool) -> Proposal:
     way = publishing.route(planned.repository, planned.revision, remote, pr=pr) if push or pr else None
+    protocols = sharing.protocols(planned.target) if way is not None else ""
     result = described(planned, dry_run=dry_run)
     if dry_run or (not planned.files and not planned.tip) or (result.unchanged and way is None):
         return result
     sha = _commit(planned) if planned.files else planned.tip
     if way is not None:
         try:
-            publishing.push(planned.repository, way, planned.branch, sha)
+            publishing.push(planned.repository, way, planned.branch, sha, protocols)
         except BaseException:
             if planned.files:
                 branches.put_back(planned.repository, planned.branch, sha, planned.before)
@@ -156,15 +157,7 @@ def _target(space: Workspace, to: str, *, dry_run: bool) -> Workspace:
     """Return the memory that the proposal is made in."""
     if not to:
         return space
-    home = space.place.home
-    root = home / files.GLOBAL if to == files.GLOBAL else home / "shared" / to
-    if "/" in to or "\\" in to or to in (".", "..") or (to != files.GLOBAL and not files.is_memory(root)):
-        shared = home / "shared"
-        known_names = [one.name for one in sorted(shared.iterdir()) if files.is_memory(one)] if shared.is_dir() else []
-        raise InstinctError(
-            f"there is no shared memory {to!r} in {shared}", "known: " + ", ".join([files.GLOBAL, *known_names])
-        )
-    target = Workspace(files.at(root, files.GLOBAL if to == files.GLOBAL else files.SHARED, home), space.now)
+    target = sharing.target(space, to)
     repository = target.repository()
     if to == files.GLOBAL and (repository is None or not repository.head()):
         if dry_run:

@@ -89,9 +89,9 @@ def route(repository: Repository, revision: str, remote: str, *, pr: bool) -> Ro
     return way
 
 
-def push(repository: Repository, way: Route, branch: str, sha: str) -> None:
-    """Push a branch. Raises InstinctError in plain words; the caller takes back what was made for it."""
-    result = branches.push(repository, way.remote, branch, sha)
+def push(repository: Repository, way: Route, branch: str, sha: str, protocols: str = "") -> None:
+    """Push a branch, by the given transports alone (empty: as git's config says). Raises InstinctError in plain words; the caller takes back what was made for it."""
+    result = branches.push(repository, way.remote, branch, sha, protocols)
     if result.code:
         raise _refused(result, way, branch)
 

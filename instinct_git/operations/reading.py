@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from instinct_git.core.keys import CATEGORIES, category_of, describe, normalise_key, pattern_path
-from instinct_git.core.model import FADED, LEVELS, NOTHING, RAW, RULE, Tally
+from instinct_git.core.model import FADED, LEVELS, NOTHING, RAW, RULE, Tally, speaks
 from instinct_git.core.pattern import PatternFile
 from instinct_git.errors import InstinctError, UnknownPattern
 from instinct_git.operations.workspace import Workspace, near
 from instinct_git.storage import index
+from instinct_git.storage.files import Place
 
 if TYPE_CHECKING:
     from instinct_git.core.consolidate import Book
@@ -42,6 +43,8 @@ class Pattern(NamedTuple):
     candidate: Mapping[str, Any] | None = None
     metadata: Mapping[str, Any] = NOTHING
     tags: tuple[str, ...] = ()
+    memory: str = ""
+    """A shared memory's name; empty: it stands in another one."""
     because: str = ""
     """Why a search found it, where a suggestion comes from, or which key was asked for that counts here."""
 
@@ -58,27 +61,28 @@ class Pattern(NamedTuple):
     def as_json(self) -> dict[str, Any]:
         """Return the pattern as plain data."""
         data = {**self._asdict(), "metadata": dict(self.metadata)}
-        if not self.because:
-            data.pop("because")
+        for name in ("memory", "because"):
+            if not data[name]:
+                data.pop(name)
         return data
 
 
-def as_pattern(file: PatternFile, live: int, scope: str) -> Pattern:
+def as_pattern(file: PatternFile, live: int, place: Place) -> Pattern:
     """Return a pattern file as the reading verbs give it."""
     level = FADED if file.confidence <= 0 else file.level or LEVELS[0]
     return Pattern(
         file.key, file.category, file.confidence, live, level, file.title, file.description, file.first_seen,
-        file.last_seen, file.sources, file.status, scope, file.path, None, file.metadata, file.tags,
+        file.last_seen, file.sources, file.status, place.scope, file.path, None, file.metadata, file.tags, place.shared_name,
     )  # fmt: skip
 
 
-def _waiting_pattern(key: str, tally: Tally, scope: str) -> Pattern:
+def _waiting_pattern(key: str, tally: Tally, place: Place) -> Pattern:
     category = (
         category_of(key) if key.partition(":")[0] in config_prefixes() else category_of(key, tally.category or None)
     )
     return Pattern(
         key, category, 0, tally.total, LEVELS[0], tally.title, tally.description, tally.first_seen, tally.last_seen,
-        tally.sources, "active", scope, None, None, tally.metadata,
+        tally.sources, "active", place.scope, None, None, tally.metadata, (), place.shared_name,
     )  # fmt: skip
 
 
@@ -99,10 +103,10 @@ def all_patterns(space: Workspace, book: Book | None = None) -> list[Pattern]:
     tallies = book.tallies(space.config().policy)
     found = []
     for key, file in book.files.items():
-        found.append(as_pattern(file, file.offset + tallies.get(key, Tally()).total, space.place.scope))
+        found.append(as_pattern(file, file.offset + tallies.get(key, Tally()).total, space.place))
     for key, tally in tallies.items():
         if key not in book.files and tally.total > 0 and not removed_by_person(book, key, tally):
-            found.append(_waiting_pattern(key, tally, space.place.scope))
+            found.append(_waiting_pattern(key, tally, space.place))
     pooled = {key for key, members in book.groups.items() if any(one.k == "candidate" for one in members)}
     if pooled:
         from instinct_git.operations.pooling import as_json, candidate_of
@@ -162,7 +166,7 @@ def knowing(spaces: Sequence[Workspace], key: str) -> Workspace:
     """Return the nearest memory that knows a key; the first one where none does (its error names near keys)."""
     for space in spaces[1:] and spaces:
         book, _ = space.read()
-        if normalise_key(key) in book.files.keys() | book.groups.keys():
+        if book.stands_for.get(normalise_key(key), normalise_key(key)) in book.files.keys() | book.groups.keys():
             return space
     return spaces[0]
 
@@ -269,16 +273,18 @@ def stats(space: Workspace) -> Any:
 
 
 def export_rules(spaces: Iterable[Workspace]) -> list[Pattern]:
-    """Return the active rules (confidence from `levels.rule` on), strongest first."""
+    """Return the rules that agents are told (confidence from `levels.rule` on), strongest first; each from the nearest
+    memory that has it as a rule."""
     found: dict[str, Pattern] = {}
     spoken: set[str] = set()
     for space in spaces:
-        files, _ = index.patterns(space.place)
+        known = index.read(space.place)
         limit = space.config().policy.rule
-        for file in files:
+        for file in known.patterns():
             alone = file.level == RAW and not file.offset  # as the batch has found: one session stands behind it
-            if file.confidence >= limit and not alone and file.status == "active" and file.key not in spoken:
-                pattern = as_pattern(file, file.confidence, space.place.scope)
+            told = speaks(file.status, read=space.place.documents_read)
+            if file.confidence >= limit and not alone and told and file.key not in spoken:
+                pattern = as_pattern(file, file.confidence, space.place)
                 found[file.key] = pattern._replace(level=RULE)
-        spoken |= {file.key for file in files}
+        spoken |= known.silent | found.keys()
     return sorted(found.values(), key=lambda one: (-one.confidence, one.pattern))

@@ -21,6 +21,7 @@ from instinct_git.operations.layer import Layer
 from instinct_git.operations.reading import SCOPES
 from instinct_git.operations.workspace import Workspace, near
 from instinct_git.storage import search_index
+from instinct_git.storage.files import Place
 
 LIMIT = 20
 _WIDE = 200
@@ -73,6 +74,8 @@ class Hit(NamedTuple):
     """Fused; comparable within one answer only."""
     because: str
     """What found it."""
+    memory: str = ""
+    """A shared memory's name; empty: it stands in another one."""
 
     @property
     def key(self) -> str:
@@ -87,7 +90,8 @@ class Hit(NamedTuple):
 
     def as_json(self) -> dict[str, Any]:
         """Return the hit as plain data."""
-        return {**self._asdict(), "score": round(self.score, 5)}
+        data = {**self._asdict(), "score": round(self.score, 5)}
+        return data if self.memory else {name: value for name, value in data.items() if name != "memory"}
 
 
 class Filters(NamedTuple):
@@ -359,28 +363,28 @@ class _Found:
                 found.append(hit)
         return self._alive(found)
 
-    def _hit(self, told: tuple[PatternFile | None, Passage, str, str], score: float, because: str) -> Hit:
-        file, passage, path, scope = told
+    def _hit(self, told: tuple[PatternFile | None, Passage, str, Place], score: float, because: str) -> Hit:
+        file, passage, path, place = told
         line = excerpt(passage.text, self.query.terms) if self.own is None else ""
         if file is None:
             where = f"{path}:{passage.line}"
             return Hit(where, passage.kind, "", 0, 0, "", passage.title or passage.name, passage.description, "", "", (),
-                       "active", scope, path, passage.line, passage.tags, {}, None, line, score, because)  # fmt: skip
+                       "active", place.scope, path, passage.line, passage.tags, {}, None, line, score, because, place.shared_name)  # fmt: skip
         level = FADED if file.confidence <= 0 and path else file.level or LEVELS[0]
         kind = CANDIDATE if file.candidate.get("status") in Layer.OPEN else PATTERN
         said = {name: file.candidate.get(name) for name in ("kind", "status", "score")} if kind == CANDIDATE else None
         return Hit(file.key, kind, file.category, file.confidence, file.confidence, level, file.title, file.description,
-                   file.first_seen, file.last_seen, file.sources, file.status, scope, path or None, 1, file.tags, file.metadata,
-                   said, line, score, because)  # fmt: skip
+                   file.first_seen, file.last_seen, file.sources, file.status, place.scope, path or None, 1, file.tags,
+                   file.metadata, said, line, score, because, place.shared_name)  # fmt: skip
 
     def _alive(self, hits: list[Hit]) -> list[Hit]:
         """Return hits with their live numbers."""
-        live: dict[tuple[str, str], int] = {}
+        live: dict[tuple[str, str, str], int] = {}
         for layer in self.memories.layers:
-            scope = layer.space.place.scope
-            keys = [hit.pattern for hit in hits if hit.level and hit.scope == scope]
-            live.update({(scope, key): number for key, number in layer.live(keys).items()})
-        return [hit._replace(live=live.get((hit.scope, hit.pattern), hit.live)) for hit in hits]
+            which = layer.space.place.scope, layer.space.place.shared_name
+            keys = [hit.pattern for hit in hits if hit.level and (hit.scope, hit.memory) == which]
+            live.update({(*which, key): number for key, number in layer.live(keys).items()})
+        return [hit._replace(live=live.get((hit.scope, hit.memory, hit.pattern), hit.live)) for hit in hits]
 
 
 def _told(reasons: Sequence[str]) -> str:

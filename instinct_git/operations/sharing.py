@@ -16,11 +16,12 @@ from instinct_git.errors import InstinctError
 from instinct_git.operations import publishing
 from instinct_git.operations.diagnosing import FINE, NOTICE, Diagnosis
 from instinct_git.operations.workspace import Workspace
-from instinct_git.storage import files, git, inbox, incoming, shared
+from instinct_git.storage import branches, files, git, inbox, incoming, shared
 from instinct_git.storage.git import Repository, Result
 from instinct_git.storage.shared import Share
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}[a-z0-9]|[a-z0-9]")
+_ID = re.compile("[0-9a-f]{12}")
 _RESERVED = (files.PROJECT, files.PRIVATE, files.SHARED, "con", "prn", "aux", "nul")
 
 
@@ -142,6 +143,8 @@ def _examined(space: Workspace, folder: Path, share: Share) -> Share:
     _sign(repository, share.require)
     if tip:
         examine(repository, share, "", tip)
+        # What is shared is the default branch of this clone: proposals start there.
+        repository.must("symbolic-ref", f"refs/remotes/{shared.REMOTE}/HEAD", shared.remote_ref(share))
         for ref in (f"refs/heads/{branch}", shared.base_ref(share)):
             repository.must("update-ref", ref, tip)
         repository.must("symbolic-ref", "HEAD", f"refs/heads/{branch}")
@@ -283,16 +286,20 @@ def age(stamp: str, now: datetime) -> str:
 def remove(space: Workspace, name: str, *, discard: bool = False) -> Sharing:
     """Forget a shared memory and delete its clone; the global one only loses its remote. Refuses while evidence waits."""
     share, before = known(space, name), state(space, name)
+    proposals = [] if name == files.GLOBAL else _unsent_proposals(Repository(shared.place_of(space.place.home, name)))
     if (
-        (before.waiting or before.ahead or before.conflicts)
+        (before.waiting or before.ahead or before.conflicts or proposals)
         and not discard
         and not (share.readonly and not before.waiting)
     ):
         what = [f"{before.waiting} pieces of evidence in its inbox"] if before.waiting else []
         what += [f"{before.ahead} commits that its remote does not have"] if before.ahead else []
         what += [f"{len(before.conflicts)} versions of yours that are not settled"] if before.conflicts else []
+        what += [f"proposals that were not pushed ({', '.join(proposals)})"] if proposals else []
         raise InstinctError(
-            f"{name} has {' and '.join(what)}", f"`instinct sync {name}` first, or --discard throws them away"
+            f"{name} has {' and '.join(what)}",
+            f"`instinct sync {name}` first, or --discard throws them away"
+            + (f"; `git -C {before.root} push origin BRANCH` sends a proposal" if proposals else ""),
         )
     root = shared.root_of(space.place.home, name)
     if name == files.GLOBAL:
@@ -302,6 +309,14 @@ def remove(space: Workspace, name: str, *, discard: bool = False) -> Sharing:
     else:
         shared.removed(root)
     return replace(before, problem="removed")
+
+
+def _unsent_proposals(repository: Repository) -> list[str]:
+    """Return the branches of proposals that no remote-tracking branch holds."""
+    from instinct_git.operations.planning import BRANCH_KINDS
+
+    mine = [one for one in branches.refs(repository, BRANCH_KINDS) if not one.remote]
+    return [one.branch for one in mine if repository.ask("rev-list", "-1", one.tip, "--not", "--remotes").text]
 
 
 def rows(space: Workspace, folder: Path) -> Iterator[Diagnosis]:
@@ -336,6 +351,35 @@ def target(space: Workspace, to: str) -> Workspace:
     return Workspace(shared.place_of(home, to)._replace(require=share.require), space.now)
 
 
+def remote_url(repository: Repository, share: Share, *, accept: bool = False) -> str:
+    """Return the address of a shared memory's remote. Raises InstinctError when somebody has changed it (`accept`: that
+    may be), or where pushes go."""
+    now = repository.ask("config", "--get", f"remote.{shared.REMOTE}.url").text
+    push = repository.ask("config", "--get-all", f"remote.{shared.REMOTE}.pushurl").text
+    root = repository.place.root
+    if push:
+        raise InstinctError(
+            f"{share.name} would be pushed to {address.shown(push)}, another address than it is read from",
+            f"`git -C {root} config --unset-all remote.{shared.REMOTE}.pushurl`, then try again",
+        )
+    if now != share.url and not accept:
+        raise InstinctError(
+            f"the remote of {share.name} is {address.shown(now) or 'gone'}; it was added as {address.shown(share.url)}",
+            f"`instinct sync {share.name} --accept` takes the new one, `git -C {root} remote set-url {shared.REMOTE} ...` "
+            "goes back; nothing was sent or taken",
+        )
+    return now
+
+
+def protocols(target: Workspace) -> str:
+    """Return the transports that a push from a shared memory's clone may use; empty: it is none, git's config decides."""
+    place = target.place
+    share = shared.read(place.home, place.called) if place.scope in (files.SHARED, files.GLOBAL) else None
+    if share is None:
+        return ""
+    return address.checked(remote_url(Repository(place), share)).protocols
+
+
 def context(space: Workspace, folder: Path, given: str | None) -> str | None:
     """Return the context of evidence that goes from the project around `folder` to another memory."""
     try:
@@ -357,6 +401,8 @@ def context_of(project: files.Place, scope: str, names: bool, given: str) -> str
     stays where the memory is the user's own, or where they allow names; then the project's name stands in for its id."""
     if given and (names or scope == files.GLOBAL):
         return given
+    if project.scope == files.GLOBAL and _ID.fullmatch(given):
+        return given  # the user's own memory has it from several projects
     if names:
         return files.project_name(project)
     return project.root.name if project.scope == files.PRIVATE else files.project_id(project)

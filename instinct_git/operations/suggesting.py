@@ -23,6 +23,7 @@ from instinct_git.operations.noticing import asks
 from instinct_git.operations.reading import Pattern, as_pattern
 from instinct_git.operations.workspace import Workspace
 from instinct_git.storage import index, judged
+from instinct_git.storage.files import Place
 from instinct_git.storage.surroundings import Surroundings
 
 
@@ -104,7 +105,7 @@ def suggest(
     first, no_room = ranking.fitting(((one, ranking.cost(one[0])) for one in asked), budget - spent)
     spent += sum(ranking.cost(file) for file, _ in first)
     kept, left = ranking.fitting(((row, row.cost) for row in rows), budget - spent)
-    shown = [_awaiting(file, scope) for file, scope in first] + [chosen.pattern(row) for row in kept]
+    shown = [_awaiting(file, place) for file, place in first] + [chosen.pattern(row) for row in kept]
     left_out = [file.key for file, _ in no_room] + [row.key for row in left]
     spent += sum(row.cost for row in kept)
     if limit is not None:
@@ -119,7 +120,7 @@ class _Layer:
     """One memory as its index has it."""
 
     def __init__(self, space: Workspace) -> None:
-        self.space, self.scope = space, space.place.scope
+        self.space, self.place = space, space.place
         self.known = index.read(space.place)
         self.notices = [f"{one.path}:{one.message.removeprefix(one.path + ':')}" for one in self.known.broken]
 
@@ -131,15 +132,15 @@ class _Layer:
         return [row for row in rows if row.key not in hidden] if hidden else rows
 
 
-def _asked(layers: Sequence[_Layer]) -> tuple[list[tuple[PatternFile, str]], list[set[str]]]:
+def _asked(layers: Sequence[_Layer]) -> tuple[list[tuple[PatternFile, Place]], list[set[str]]]:
     """Return what awaits a review, and for each memory the keys that a nearer one speaks of or silenced."""
-    asked: list[tuple[PatternFile, str]] = []
+    asked: list[tuple[PatternFile, Place]] = []
     spoken: set[str] = set()
     hidden: list[set[str]] = []
     for layer in layers:
         hidden.append(set(spoken))
         waiting = [one for one in awaiting(layer.space, layer.known.told_keys) if one.key not in spoken]
-        asked += [(file, layer.scope) for file in waiting]
+        asked += [(file, layer.place) for file in waiting]
         spoken |= layer.known.silent | {file.key for file in waiting}
     return asked, hidden
 
@@ -168,8 +169,8 @@ class _Choice:
         """Return one of them as the reading verbs give it."""
         layer = self._layers[row.layer]
         file = layer.known.file(row.number)
-        because = "; ".join((_origin(file, layer.scope), *self._also.get(row.key, ())))
-        return as_pattern(file, file.confidence, layer.scope)._replace(because=because)
+        because = "; ".join((_origin(file, layer.place), *self._also.get(row.key, ())))
+        return as_pattern(file, file.confidence, layer.place)._replace(because=because)
 
     def _applying(self, rows: list[_Row], limited: Mapping[int, object]) -> list[_Row]:
         if not limited:
@@ -193,8 +194,7 @@ class _Choice:
         return tuple(self._around.inside(self._task.paths))
 
     def _joined(self, each: list[list[_Row]]) -> list[_Row]:
-        """Return the rows of all memories in one order, each key once: where its level is the strongest, of
-        equal ones in the nearer memory."""
+        """Return the rows of all memories in one order, each key once: with its strongest level, of one level the nearest."""
         if len(each) < 2:
             return each[0] if each else []
         best: dict[str, _Row] = {}
@@ -256,7 +256,7 @@ class _Choice:
         return rivals
 
     def _where(self, row: _Row) -> str:
-        return f"also {self._layers[row.layer].scope}, {row.confidence} x"
+        return f"also {self._layers[row.layer].place.called}, {row.confidence} x"
 
     def _relevant(self, rows: list[_Row]) -> list[_Row]:
         """Bring what concerns the task to the front: the level counts 2 for a rule and 1 for a mature pattern, full
@@ -314,17 +314,17 @@ def in_order(rows: Iterable[_Row]) -> list[_Row]:
     return ordered
 
 
-def _awaiting(file: PatternFile, scope: str) -> Pattern:
+def _awaiting(file: PatternFile, place: Place) -> Pattern:
     category = file.category or category_of(file.key)
-    return as_pattern(file, file.confidence, scope)._replace(
+    return as_pattern(file, file.confidence, place)._replace(
         because=MARK, category=category, level=file.level or LEVELS[0]
     )
 
 
-def _origin(file: PatternFile, scope: str) -> str:
+def _origin(file: PatternFile, place: Place) -> str:
     times = f"{file.confidence} x" + (f" in {file.sessions} sessions" if file.sessions > 1 else "")
     seen = f", seen by {', '.join(file.sources)}" if file.sources else ""
-    return f"{scope}, {file.level}, {times}{seen}"
+    return f"{place.called}, {file.level}, {times}{seen}"
 
 
 def explained(found: Suggestions) -> list[tuple[str, str, int]]:

@@ -136,6 +136,7 @@ class _Sync:
                 arrived = False
             if arrived and self._folds():
                 self._fold(where)
+        self._say_what_stays()
         waiting = tuple(
             Conflict(path, str(self.place.root / path), str(kept)) for path, kept in shared.conflicts(self.place)
         )
@@ -144,26 +145,20 @@ class _Sync:
             ahead=len(sharing.ahead(self.repository, self.share)), notices=tuple(self.notices),
         )  # fmt: skip
 
+    def _say_what_stays(self) -> None:
+        if self.share.readonly or not self.repository.head():
+            return
+        changed, fresh = self.repository.differing("HEAD", ".instinct")
+        if changed | fresh:
+            said = ", ".join(sorted(changed | fresh)[:5])
+            self.notices.append(f"not sent: edits that are not committed ({said}); commit them in {self.place.root}")
+
     # -- may we? -----------------------------------------------------------------------------------------------------
 
     def _address(self) -> Address:
         """Return the remote's address. Raises InstinctError when somebody has changed it, or where pushes go."""
-        now = self.repository.ask("config", "--get", f"remote.{REMOTE}.url").text
-        push = self.repository.ask("config", "--get-all", f"remote.{REMOTE}.pushurl").text
-        root = self.place.root
-        if push:
-            raise InstinctError(
-                f"{self.share.name} would be pushed to {address.shown(push)}, another address than it is read from",
-                f"`git -C {root} config --unset-all remote.{REMOTE}.pushurl`, then sync again",
-            )
+        now = sharing.remote_url(self.repository, self.share, accept=self.accept)
         if now != self.share.url:
-            if not self.accept:
-                raise InstinctError(
-                    f"the remote of {self.share.name} is {address.shown(now) or 'gone'}; it was added as "
-                    f"{address.shown(self.share.url)}",
-                    f"`instinct sync {self.share.name} --accept` takes the new one, `git -C {root} remote set-url {REMOTE} ...` "
-                    "goes back; nothing was sent or taken",
-                )
             address.checked(now)
             self._note(self.share._replace(url=now))
         return address.checked(now)
@@ -276,7 +271,7 @@ class _Sync:
         stamp = self.space.now().strftime("%Y-%m-%dT%H:%M:%SZ")
         self._note(self.share._replace(tip=tip, fetched=stamp))
         head = f"refs/remotes/{REMOTE}/HEAD"
-        if tip and not self.repository.ask("symbolic-ref", "-q", head).text:
+        if tip and self.repository.ask("symbolic-ref", "-q", head).text != shared.remote_ref(self.share):
             self.repository.must("symbolic-ref", head, shared.remote_ref(self.share))
 
     def _replayed(self, theirs: str) -> str:

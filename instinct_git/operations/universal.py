@@ -10,13 +10,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from instinct_git.core.model import ACTIVE, RULE, Evidence
+from instinct_git.core.model import ACTIVE, NOTHING, RULE, Evidence
 from instinct_git.errors import InstinctError
 from instinct_git.operations.workspace import Workspace
 from instinct_git.storage import files, index, shared
 
 TRAVELS = ("observed", "succeeded", "failed", "confirmed", "denied", "remembered")
 """Kinds of evidence that mean the same in another memory; answers, proposals and time-driven evidence stay."""
+_OWN = frozenset((*TRAVELS, "candidate", "scored", "adjusted", "alias", "retract"))
+"""The same of the project that proposes."""
+_WORDS = ("title", "desc", "meta")
+"""What evidence says in words stays: what is proposed is said in the pattern's file, which a person sees."""
 LEAST = 2
 
 
@@ -94,17 +98,20 @@ def candidates(space: Workspace) -> list[Universal]:
 
 def evidence_for(space: Workspace, target: Workspace, own: Iterable[Evidence], key: str) -> list[Evidence]:
     """Return a pattern's evidence as another memory may have it: a project's own, and that of the other projects of this
-    home that know the same key, each with its project as context."""
+    home that know the same key, each with its project as context and without words."""
     from instinct_git.operations.sharing import context_of
 
     names = bool(space.config()["share.names"])
-    found = [one._replace(ctx=context_of(space.place, target.place.scope, names, one.ctx)) for one in own]
+
+    def sent(one: Evidence, place: files.Place) -> Evidence:
+        extra = {name: value for name, value in one.extra.items() if name not in _WORDS}
+        return one._replace(ctx=context_of(place, target.place.scope, names, one.ctx), extra=extra or NOTHING, note="")
+
+    found = [sent(one, space.place) for one in own if one.k in _OWN]
     for _, place in known(space.place.home):
         if place.root == space.place.root or place.root == target.place.root:
             continue
         book, _ = Workspace(place, space.now).read()
-        found += [
-            one._replace(ctx=context_of(place, target.place.scope, names, one.ctx))
-            for one in book.groups.get(key, ()) if one.id in book.tree_ids and one.k in TRAVELS
-        ]  # fmt: skip
+        known_there = (one for one in book.groups.get(key, ()) if one.id in book.tree_ids)
+        found += [sent(one, place) for one in known_there if one.k in TRAVELS]
     return found

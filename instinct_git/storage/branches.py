@@ -238,10 +238,12 @@ def remotes(repository: Repository) -> dict[str, tuple[str, str]]:
     return found
 
 
-def push(repository: Repository, remote: str, branch: str, sha: str) -> Result:
-    """Push a branch, never by force and without a question to anybody; a refusal is a Result."""
+def push(repository: Repository, remote: str, branch: str, sha: str, protocols: str = "") -> Result:
+    """Push a branch, never by force and without a question to anybody; a refusal is a Result. `protocols`: the only
+    transports that may be used (as GIT_ALLOW_PROTOCOL says them); empty: any that git's config allows."""
+    env = quiet(repository.top) | ({"GIT_ALLOW_PROTOCOL": protocols} if protocols else {})
     args = ["-c", "credential.interactive=false", "push", "--porcelain", "--", remote, f"{sha}:refs/heads/{branch}"]
-    return git.run(repository.top, args, env=quiet(repository.top), seconds=PUSH_SECONDS)
+    return git.run(repository.top, args, env=env, seconds=PUSH_SECONDS)
 
 
 def quiet(folder: Path) -> dict[str, str]:

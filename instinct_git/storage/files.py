@@ -45,6 +45,21 @@ class Place(NamedTuple):
     """approved: only what a person approved is suggested from here; empty and signed: everything."""
 
     @property
+    def called(self) -> str:
+        """What people call it: its scope, or a shared memory's name."""
+        return self.shared_name or self.scope
+
+    @property
+    def shared_name(self) -> str:
+        """A shared memory's name; empty for another one."""
+        return self.root.name if self.scope == SHARED else ""
+
+    @property
+    def documents_read(self) -> bool:
+        """True where agents read what patterns have become (skills, MEMORY.md): in a project's own repository."""
+        return self.scope == PROJECT
+
+    @property
     def state_dir(self) -> Path:
         """Private state shared by all worktrees of this clone: inbox, recorded, secret, index."""
         if self.common_dir is not None:

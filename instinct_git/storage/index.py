@@ -26,7 +26,7 @@ from instinct_git.storage.files import Place
 
 RACY_NS = 50_000_000  # coarser than any clock that stamps files on the systems we run on, but network shares
 _FIELDS = tuple(name for name in PatternFile._fields if name not in ("path", "text", "body", "has_separator"))
-VERSION = ["4", __version__, *_FIELDS]  # another version may read or rank the same files differently
+VERSION = ["5", __version__, *_FIELDS]  # another version may read or rank the same files differently
 _UNTRUSTED = (0, 0, 0, 0)
 UNREADABLE = "pattern-unreadable"
 _UNCLEAR = applicability.AppliesTo(("?",))
@@ -223,7 +223,7 @@ def _read_again(place: Place, listed: Mapping[str, _Folder], old: Known | None, 
             rows.append(row)
         young = not found.stamp or max(found.stamp[:2]) >= now - RACY_NS or names != found.names
         folders[folder] = _Folder([] if young else found.stamp, found.inner, names, stamps)
-    known = _digested(folders, rows, broken, place.require)
+    known = _digested(folders, rows, broken, place)
     if old is None or (old.folders, old.rows) != (folders, rows):
         _save(place, known)
     return known
@@ -251,7 +251,7 @@ def _restored(path: str, row: str) -> PatternFile:
     return PatternFile(path, "", **named)
 
 
-def _digested(folders: dict[str, _Folder], rows: list[str], broken: list[tuple[str, str, str]], require: str) -> Known:
+def _digested(folders: dict[str, _Folder], rows: list[str], broken: list[tuple[str, str, str]], place: Place) -> Known:
     """Decide which file speaks for its key, and what is suggested in which order."""
     from itertools import combinations
 
@@ -260,7 +260,7 @@ def _digested(folders: dict[str, _Folder], rows: list[str], broken: list[tuple[s
 
     nothing = {"keys": [None] * len(rows), "ranked": [], "costs": [], "strengths": [], "limited": {}}
     nothing |= {"silent": [], "rivals": [], "part_of": {}}
-    known = Known(folders, rows, {**nothing, "broken": broken, "require": require})
+    known = Known(folders, rows, {**nothing, "broken": broken, "require": place.require})
     numbers: dict[str, int] = {}
     for number, row in enumerate(rows):
         if row.startswith('"'):
@@ -271,14 +271,15 @@ def _digested(folders: dict[str, _Folder], rows: list[str], broken: list[tuple[s
     for key, number in numbers.items():
         known.keys[number] = key
     spoken = [known.file(number) for number in numbers.values()]
-    told = [file for file in spoken if ranking.suggestible(file) and _may_speak(file, require)]
+    read = place.documents_read
+    told = [file for file in spoken if ranking.suggestible(file, read=read) and _may_speak(file, place.require)]
     limits = dict(_limits(known, told, numbers))
     told = ranking.in_order(file for file in told if limits.get(numbers[file.key]) != _UNCLEAR)
     known.ranked = [numbers[file.key] for file in told]
     known.costs = [ranking.cost(file) for file in told]
     known.strengths = [ranking.strength(file) for file in told]
     known.limited = {number: one for number, one in limits.items() if one != _UNCLEAR}
-    known.silent = frozenset(file.key for file in spoken if ranking.silent(file))
+    known.silent = frozenset(file.key for file in spoken if ranking.silent(file, read=read))
     known.part_of = families(file.key for file in told)
     known.rivals = [
         (one, other, found.reason) for found in contradictions(told) for one, other in combinations(found.keys, 2)

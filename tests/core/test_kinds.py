@@ -202,6 +202,8 @@ LINES = st.sampled_from(
 @settings(max_examples=300, deadline=None)
 @given(st.lists(LINES, max_size=16).map("\n".join))
 @example("1. b\n1. b\n  ```\n# A\n  ```")
+@example("## Steps\n- a\n## Steps\n  ```\n## Steps")
+@example("## Steps\n- a\n## Steps\n  ```\n## Steps\n  ```")
 def test_whatever_the_body_the_skill_is_whole(text: str) -> None:
     made = skill(pattern(body=text), TALLY, 1, "a-name").text
     assert skill_problems(made, "a-name") == []

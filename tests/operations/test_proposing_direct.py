@@ -11,6 +11,7 @@ import pytest
 
 from instinct_git import InstinctError, Memory
 from tests.builders import KEY, Project, git, process, run_cli
+from tests.people import bare
 
 BRANCH = "instinct/skill/test-fix-test"
 SKILL = "skills/test-fix-test/SKILL.md"
@@ -229,10 +230,15 @@ def test_what_is_known_in_both_is_joined(ripe: Project, home: Path) -> None:
 
 
 def test_to_a_shared_memory_by_its_name(ripe: Project, home: Path) -> None:
-    team = Project.new(home / "shared" / "team")
-    (team.root / ".instinct/patterns").mkdir(parents=True)
-    team.memory().init()
-    team.memory().consolidate()
+    host = bare(home.parent)
+    for options in ({}, {"readonly": True}):
+        ripe.memory().share_add("team", str(host), **options)
+        ripe.memory().sync("team")
+        if options:
+            with pytest.raises(InstinctError, match="--readonly"):
+                ripe.memory().propose(KEY, to="team")
+    ripe.memory().share_add("team", str(host))
+    team = Project(home / "shared" / "team")
     done = ripe.memory().propose(KEY, to="team", ask=lambda shown, branch: pytest.fail("asked"))
     assert team.git("rev-parse", BRANCH) == done.commit
     for name in ("nobody", "../team", "", "team/x"):

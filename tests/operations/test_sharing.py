@@ -12,7 +12,9 @@ import pytest
 from instinct_git.core.address import checked, shown
 from instinct_git.core.evidence import parse_container
 from instinct_git.errors import InstinctError
+from instinct_git.faces.render import pattern_lines
 from instinct_git.memory import Memory
+from instinct_git.operations.observing import Draft
 from instinct_git.storage import git as storage_git
 from instinct_git.storage.files import project_fingerprint
 from tests.builders import KEY, Project, git
@@ -52,8 +54,39 @@ def test_the_project_speaks_before_the_shared_memory(tmp_path: Path, host: Path,
     for _ in range(5):
         ada.memory.observe(KEY)
     ada.memory.consolidate()
-    assert [one.scope for one in ada.memory.suggest()] == ["project"]
-    assert {one.scope for one in ada.memory.list()} == {"project", "shared"}
+    (one,) = ada.memory.suggest()
+    assert (one.scope, one.memory, one.because) == (
+        "shared", TEAM, "team, rule, 10 x, seen by claude-code; also project, 5 x",
+    )  # fmt: skip
+    for _ in range(4):
+        ada.memory.observe(KEY)
+    ada.sees()
+    ada.memory.observe(KEY)
+    ada.memory.consolidate()
+    ada.syncs()
+    (one,) = ada.memory.suggest()  # of one level the nearer one
+    assert (one.scope, one.confidence, one.because) == ("project", 10, "project, rule, 10 x; also team, 11 x")
+    assert [(one.scope, one.memory) for one in ada.memory.list()] == [("shared", TEAM), ("project", "")]
+    assert (ada.memory.show(KEY).scope, ada.memory.explain(KEY).confidence) == ("project", 10)
+
+
+def test_two_shared_memories_keep_their_numbers_apart(tmp_path: Path, host: Path, ada: Person) -> None:
+    ada.memory.share_add("other", str(bare(tmp_path, "other.git")))
+    ada.memory.observe_many([Draft(KEY)] * 3, to="other")
+    found = {(one.memory, one.live) for one in ada.memory.search(KEY)}
+    assert found == {(TEAM, 10), ("other", 3)} == {(one.memory, one.live) for one in ada.memory.list()}
+    lines = pattern_lines(ada.memory.list())
+    assert [line.rpartition("  ")[2] for line in lines] == ["(team)", "(other)"]
+
+
+def test_a_sync_says_which_edits_it_did_not_send(ada: Person) -> None:
+    path = str(ada.memory.show(KEY).path)
+    ada.copy.write(path, ada.copy.read(path) + "When to do it.\n")
+    (notice,) = ada.syncs().notices
+    assert f"not committed ({path})" in notice
+    ada.copy.commit("words", path)
+    done = ada.syncs()
+    assert (done.sent, done.notices) == (1, ())
 
 
 @pytest.mark.slow
@@ -238,7 +271,7 @@ def test_bad_names_are_refused(name: str, project: Project) -> None:
         "ext::sh -c touch% x", "ext::/bin/sh", "--upload-pack=touch x", "-x", "", "http://example.org/x.git",
         "git://example.org/x.git", "ftp://example.org/x", "ssh://-oProxyCommand=x/y", "ssh://host/", "-oX:path",
         "https://ada:secret@example.org/x.git", "https://" + "a1" * 20 + "@example.org/x.git", "host:-x", "fd::3",
-        "https://example.org:port/x", "a\nb", "file://elsewhere/x", "foo+bar::https://example.org/x", "https:///x",
+        "https://example.org:port/x", "a\nb", "https://example.org/x?token=secret", "file://elsewhere/x", "foo+bar::https://example.org/x", "https:///x",
     ],
 )  # fmt: skip
 def test_addresses_that_are_not_taken(url: str) -> None:
@@ -261,6 +294,10 @@ def test_addresses_that_are_taken(url: str, protocols: str) -> None:
     assert "ada@" not in shown(url)
 
 
+def test_a_query_of_an_address_is_not_shown() -> None:
+    assert shown("fatal: 'https://ada@host/x?token=secret' not found") == "fatal: 'https://host/x' not found"
+
+
 def test_git_starts_no_program_for_an_address_that_was_rewritten(
     tmp_path: Path, sealed: Path, project: Project
 ) -> None:
@@ -274,6 +311,48 @@ def test_git_starts_no_program_for_an_address_that_was_rewritten(
     with pytest.raises(InstinctError, match="not allowed"):
         project.memory().share_add(TEAM, "https://example.org/x.git")
     assert not mark.exists()
+
+
+def test_a_proposal_starts_from_the_branch_that_is_shared(tmp_path: Path, host: Path, ada: Person) -> None:
+    git(host, "branch", "dev", "main~1")
+    bob = Person.new(tmp_path, "bob").joins(host, branch="dev")
+    bob.memory.init()
+    bob.project.write("README.md", "x")
+    bob.project.commit("first")
+    bob.memory.observe("pref:style=ruff")
+    bob.memory.consolidate()
+    done = bob.memory.propose("pref:style=ruff", to=TEAM)
+    assert done.base == "origin/dev"
+    bob.syncs()
+    with pytest.raises(InstinctError, match=done.branch):  # it was not pushed
+        bob.memory.share_remove(TEAM)
+    bob.copy.git("push", "-q", "origin", done.branch)
+    assert bob.memory.share_remove(TEAM).problem == "removed"
+    bob.memory.share_add("empty", str(bare(tmp_path, "empty.git")))
+    with pytest.raises(InstinctError) as problem:
+        bob.memory.propose("pref:style=ruff", to="empty")
+    assert "instinct sync empty" in problem.value.hint
+
+
+def test_a_proposal_goes_where_the_memory_was_shared_and_by_its_transport(
+    tmp_path: Path, sealed: Path, ada: Person
+) -> None:
+    ada.memory.init()
+    ada.project.write("README.md", "x")
+    ada.project.commit("first")
+    ada.memory.observe("pref:style=ruff")
+    ada.memory.consolidate()
+    mark, config, host = tmp_path / "ran", sealed / ".gitconfig", ada.copy.git("config", "remote.origin.url")
+    before = config.read_text()
+    config.write_text(before + f'[url "ext::touch {mark} %S "]\n\tinsteadOf = {host}\n[protocol]\n\tallow = always\n')
+    with pytest.raises(InstinctError, match="not allowed"):
+        ada.memory.propose("pref:style=ruff", to=TEAM, push=True)
+    assert not mark.exists() and ada.copy.git("branch", "--list", "instinct/*") == ""
+    config.write_text(before)
+    ada.copy.git("remote", "set-url", "origin", str(bare(tmp_path, "elsewhere.git")))
+    with pytest.raises(InstinctError, match="it was added as"):
+        ada.memory.propose("pref:style=ruff", to=TEAM, push=True)
+    assert git(tmp_path / "elsewhere.git", "branch") == ""
 
 
 @pytest.mark.slow

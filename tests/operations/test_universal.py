@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from instinct_git.core.document import parse, with_field
 from instinct_git.core.evidence import parse_container
 from instinct_git.errors import InstinctError
 from instinct_git.memory import Memory
@@ -80,6 +81,76 @@ def test_what_reaches_a_team_names_no_project(projects: list[Project], tmp_path:
              for one in parse_container(text.encode())[0]]  # fmt: skip
     assert {one.ctx for one in found} == set(ids(projects))
     assert done.remote == "origin"
+
+
+def test_what_another_project_calls_a_pattern_stays_there(projects: list[Project], tmp_path: Path) -> None:
+    """Words, contexts and answers of a project are its own; what a person sees in the diff is the pattern's file alone."""
+    secret = projects[1].memory()
+    secret.observe(KEY, title="Acme tests twice", description="Acme", metadata={"client": "Acme"}, context="Acme")
+    secret.consolidate()
+    memory = projects[0].memory()
+    memory.remember("Test after each fix", key=KEY, context="Merger")
+    memory.feedback(KEY, "succeeded", context="Merger")
+    memory.consolidate()
+    path = str(memory.show(KEY).path)
+    limited = with_field(projects[0].read(path), "applies_to", "{languages: [python]}")
+    projects[0].write(path, limited)
+    projects[0].commit("for python")
+    memory.share_add(TEAM, str(bare(tmp_path)))
+    memory.sync(TEAM)
+    done = memory.propose(KEY, to=TEAM, push=True)
+    team = Project(memory._space.place.home / "shared" / TEAM)
+    texts = [team.git("show", f"{done.branch}:{path}") for path in done.files]
+    said = "\n".join([*texts, done.body, team.git("log", "-1", "--format=%B", done.branch)])
+    assert "Acme" not in said and "Merger" not in said and "no longer suggested" not in said
+    file = parse(team.git("show", f"{done.branch}:{path}") + "\n", path)
+    assert (file.applies_to, file.candidate["score"]) == (
+        {"languages": ["python"]},
+        float(done.body.split("Score ")[1][:4]),
+    )
+
+
+def test_what_the_users_own_memory_has_from_several_projects_keeps_them_apart(
+    projects: list[Project], tmp_path: Path
+) -> None:
+    for project in projects[:2]:
+        for context in (None, "secret task"):
+            project.memory().observe("note:everywhere", to="global", context=context)
+    own = Memory(scope="global")
+    own.consolidate()
+    own.share_add(TEAM, str(bare(tmp_path)))
+    own.sync(TEAM)
+    done = own.propose("note:everywhere", to=TEAM)
+    team = Project(own._space.place.home / "shared" / TEAM)
+    (path,) = [path for path in done.files if path.endswith(".jsonl")]
+    found = [one.ctx for one in parse_container(team.git("show", f"{done.branch}:{path}").encode())[0]]
+    assert set(ids(projects)[:2]) < set(found) and "secret task" not in found
+
+
+@pytest.mark.parametrize("require", ["", "approved"])
+def test_what_a_team_has_approved_is_told_to_its_people(projects: list[Project], tmp_path: Path, require: str) -> None:
+    """No agent reads the documents of a shared memory, so that there an approved pattern goes on speaking."""
+    host = bare(tmp_path)
+    memory = projects[0].memory()
+    memory.share_add(TEAM, str(host), require=require)
+    memory.sync(TEAM)
+    branch = memory.propose(KEY, to=TEAM, push=True).branch
+    assert KEY not in {one.pattern for one in projects[2].memory().suggest()}
+    team = Project(memory._space.place.home / "shared" / TEAM)
+    team.git("merge", "-q", "--no-ff", "-m", "approved", branch)
+    Memory(team.root).review()
+    path = str(Memory(team.root).show(KEY).path)
+    if require:
+        approved = 'verified: [{"by": "human:ada", "at": "2026-03-29"}]\ntitle:'
+        team.write(path, team.read(path).replace("title:", approved, 1))
+        team.commit("as a host's review says", path)
+    memory.sync(TEAM)
+    (one,) = [one for one in projects[2].memory().suggest() if one.pattern == KEY]
+    assert (one.memory, one.status) == (TEAM, "graduated")
+    assert not projects[2].memory().observe(KEY, to=TEAM).silent
+    assert KEY in {one.pattern for one in projects[2].memory().export_rules()}
+    projects[0].memory().retire(KEY)
+    assert KEY not in {one.pattern for one in memory.suggest()}  # a no in the project silences it there
 
 
 @pytest.mark.slow
