@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from instinct_git.core.report import Calls, Explanation, Stats
     from instinct_git.operations.batches import BatchResult
     from instinct_git.operations.diagnosing import Diagnosis
+    from instinct_git.operations.hits import Hit
     from instinct_git.operations.reading import Pattern
-    from instinct_git.operations.searching import Hit
     from instinct_git.operations.setup import SetUp
     from instinct_git.operations.suggesting import Suggestions
 
