@@ -126,8 +126,11 @@ class _Layer:
     def rows(self, number: int, hidden: Collection[str | None]) -> list[_Row]:
         """Return what this memory would tell, in order."""
         known = self.known
-        named = zip(known.ranked, known.strengths, known.costs, strict=True)
-        rows = [_Row(*strength, known.keys[at] or "", number, at, cost) for at, strength, cost in named]
+        rows: list[_Row] | None = known.made.get(number)
+        if rows is None:  # a server is asked again and again; nobody changes the list
+            named = zip(known.ranked, known.strengths, known.costs, strict=True)
+            rows = [_Row(*strength, known.keys[at] or "", number, at, cost) for at, strength, cost in named]
+            known.made[number] = rows
         return [row for row in rows if row.key not in hidden] if hidden else rows
 
 
