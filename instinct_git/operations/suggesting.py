@@ -41,7 +41,8 @@ class LeftOut(NamedTuple):
 
 
 NO_ROOM = "no room"
-BEYOND = "beyond the limit"
+_STRONGEST = 200
+"""Rows whose words are held against those of other memories: more than any budget tells."""
 
 
 class Suggestions(NamedTuple):
@@ -248,7 +249,7 @@ class _Choice:
         """Return {key: {key that contradicts it: why}} of what would be told."""
         pairs = [pair for layer in self._layers for pair in layer.known.rivals]
         if len({row.layer for row in rows}) > 1:
-            pairs += _across(row.key for row in rows if row.key.startswith("pref:"))
+            pairs += self._opposed(rows[:_STRONGEST]) + _across(row.key for row in rows if row.key.startswith("pref:"))
         told = {row.key for row in rows} if pairs else set()
         rivals: dict[str, dict[str, str]] = {}
         for one, other, reason in pairs:
@@ -256,6 +257,20 @@ class _Choice:
                 rivals.setdefault(one, {})[other] = reason
                 rivals.setdefault(other, {})[one] = reason
         return rivals
+
+    def _opposed(self, rows: Sequence[_Row]) -> list[tuple[str, str, str]]:
+        """Return what one memory asks for and another one forbids."""
+        from itertools import combinations
+
+        from instinct_git.core.contradictions import contradictions
+
+        layer = {row.key: row.layer for row in rows}
+        return [
+            (one, other, found.reason)
+            for found in contradictions(self._layers[row.layer].known.file(row.number) for row in rows)
+            for one, other in combinations(found.keys, 2)
+            if layer[one] != layer[other]
+        ]
 
     def _where(self, row: _Row) -> str:
         return f"also {self._layers[row.layer].scope}, {row.confidence} x"

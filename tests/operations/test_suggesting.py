@@ -108,6 +108,14 @@ def test_advice_against_what_is_advised_is_not_told_beside_it(project: Project) 
     assert told(memory) == ["note:friday"]
 
 
+def test_the_project_forbids_what_the_persons_own_memory_asks_for(project: Project) -> None:
+    matured(Memory(scope="global"), "note:deploy", 9, title="Deploy the web shop on Fridays")
+    memory = project.memory()
+    matured(memory, "note:friday", 5, title="Never deploy the web shop on Fridays")
+    assert told(memory) == ["note:friday"]
+    assert why(memory)["note:deploy"] == "contradicted by note:friday"
+
+
 def test_of_sequences_that_hold_each_other_the_longest_proven_one_is_told(project: Project) -> None:
     memory = project.memory()
     matured(memory, "seq:edit->test", 12)
