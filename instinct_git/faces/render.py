@@ -87,7 +87,8 @@ def suggestion_lines(found: Suggestions) -> list[str]:
     count = len(found.patterns)
     lines.append(f"# {count} suggestion{'' if count == 1 else 's'}")
     if found.left_out:
-        lines.append(f"# {len(found.left_out)} more left out (budget {found.budget} tokens)")
+        why = "the limit" if found.beyond == len(found.left_out) else f"budget {found.budget} tokens"
+        lines.append(f"# {len(found.left_out)} more left out ({why})")
     return lines
 
 

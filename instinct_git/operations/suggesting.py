@@ -34,13 +34,9 @@ class LeftOut(NamedTuple):
     cost: int
     """Tokens that it would take."""
 
-    @property
-    def for_budget(self) -> bool:
-        """True when a greater budget would bring it."""
-        return self.why == NO_ROOM
-
 
 NO_ROOM = "no room"
+BEYOND = "beyond the limit"
 _STRONGEST = 200
 """Rows whose words are held against those of other memories: more than any budget tells."""
 
@@ -50,7 +46,7 @@ class Suggestions(NamedTuple):
 
     patterns: tuple[Pattern, ...]
     left_out: tuple[str, ...] = ()
-    """Keys that did not fit the budget or the limit."""
+    """Keys that were beyond the limit, then those that did not fit the budget."""
     budget: int = 0
     notices: tuple[str, ...] = ()
     nominated: tuple[str, ...] = ()
@@ -59,6 +55,8 @@ class Suggestions(NamedTuple):
     """Tokens of the budget that are taken."""
     unfit: tuple[LeftOut, ...] = ()
     """What is left out whatever the budget, each with its reason."""
+    beyond: int = 0
+    """How many of `left_out` were beyond the limit."""
     costs: Mapping[str, int] = {}
     """Tokens that each key in `patterns` and `left_out` takes."""
 
@@ -108,12 +106,14 @@ def suggest(
     shown = [_awaiting(file, scope) for file, scope in first] + [chosen.pattern(row) for row in kept]
     left_out = [file.key for file, _ in no_room] + [row.key for row in left]
     spent += sum(row.cost for row in kept)
-    if limit is not None:
-        shown, left_out = shown[: max(limit, 0)], [one.pattern for one in shown[max(limit, 0) :]] + left_out
     costs = {file.key: ranking.cost(file) for file, _ in asked} | {row.key: row.cost for row in rows}
+    most = len(shown) if limit is None else max(limit, 0)
+    beyond = [one.pattern for one in shown[most:]]
+    spent -= sum(costs[key] for key in beyond)
     return Suggestions(
-        tuple(shown), tuple(left_out), budget, (*notices, *chosen.notices), nominated, spent, tuple(chosen.unfit), costs
-    )
+        tuple(shown[:most]), (*beyond, *left_out), budget, (*notices, *chosen.notices), nominated, spent,
+        tuple(chosen.unfit), len(beyond), costs,
+    )  # fmt: skip
 
 
 class _Layer:
@@ -347,5 +347,8 @@ def _origin(file: PatternFile, scope: str) -> str:
 def explained(found: Suggestions) -> list[tuple[str, str, int]]:
     """Return (key, what became of it, its tokens) of every mature pattern, in the order in which they were taken."""
     told = [(one.pattern, "told", found.costs.get(one.pattern, 0)) for one in found.patterns]
-    left = [(key, NO_ROOM, found.costs.get(key, 0)) for key in found.left_out]
+    left = [
+        (key, BEYOND if number < found.beyond else NO_ROOM, found.costs.get(key, 0))
+        for number, key in enumerate(found.left_out)
+    ]
     return told + left + [(one.pattern, one.why, one.cost) for one in found.unfit]

@@ -77,11 +77,6 @@ class Known:
         self._files: dict[int, PatternFile] = {}
 
     @cached_property
-    def told(self) -> list[tuple[int, int]]:
-        """(number, cost) of what is suggested, in order."""
-        return list(zip(self.ranked, self.costs, strict=True))
-
-    @cached_property
     def told_keys(self) -> frozenset[str | None]:
         """The keys of what is suggested."""
         return frozenset(self.keys[number] for number in self.ranked)

@@ -77,6 +77,17 @@ def test_the_origin_says_how_often_and_in_how_many_sessions(project: Project) ->
     assert memory.suggest()[0].because == "project, mature, 9 x in 8 sessions, seen by codex, cursor"
 
 
+def test_what_is_beyond_the_limit_takes_no_tokens_and_is_told_so(project: Project) -> None:
+    memory = project.memory()
+    for number in range(3):
+        matured(memory, f"note:n{number}", 9 - number)
+    found = memory.suggestions(1)
+    assert found.spent == found.costs["note:n0"] and found.left_out == ("note:n1", "note:n2") and found.beyond == 2
+    assert [what for _, what, _ in explained(found)] == ["told", "beyond the limit", "beyond the limit"]
+    tight = memory.suggestions(1, budget=found.spent)
+    assert [what for _, what, _ in explained(tight)] == ["told", "no room", "no room"]
+
+
 # --- what contradicts, and what is a part -------------------------------------------------------------------------------
 
 
