@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from instinct_git.operations.comparing import Compared
     from instinct_git.operations.diagnosing import Diagnosis
     from instinct_git.operations.ending import Ended
+    from instinct_git.operations.hits import Hit
     from instinct_git.operations.joining import Joined, Retracted
     from instinct_git.operations.learning import LearnResult
     from instinct_git.operations.moving import Move
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from instinct_git.operations.resolving import Resolved
     from instinct_git.operations.reviewing import Review
     from instinct_git.operations.scanning import ScanResult
-    from instinct_git.operations.searching import Hit
     from instinct_git.operations.setup import SetUp
     from instinct_git.operations.sharing import Sharing
     from instinct_git.operations.skills import Skill
@@ -386,7 +386,8 @@ class Memory:
 
         `kind`, `category`, `level` and `scope` narrow it; `semantic` compares meanings too (True, or a model's name).
         """
-        from instinct_git.operations.searching import Filters, search
+        from instinct_git.operations.hits import Filters
+        from instinct_git.operations.searching import search
 
         return search(self._layers(), query, limit, filters=Filters(kind, category, level, scope), semantic=semantic,
                       progress=progress)  # fmt: skip
@@ -394,7 +395,8 @@ class Memory:
     def similar(self, key: str, limit: int = 10, *, kind: str | None = None, scope: str | None = None,
                 semantic: bool | str | None = None, progress: Callable[[int, int], None] | None = None) -> List[Hit]:  # fmt: skip
         """Return what is like a pattern, or a document named as `search` names it, most alike first."""
-        from instinct_git.operations.searching import Filters, similar
+        from instinct_git.operations.hits import Filters
+        from instinct_git.operations.searching import similar
 
         return similar(
             self._layers(), key, limit, filters=Filters(kind, scope=scope), semantic=semantic, progress=progress

@@ -170,7 +170,7 @@ def _numbers(words: Collection[str]) -> list[str]:
     return sorted(word for word in words if word[0].isdigit())
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=16_384)  # fewer than there are patterns would keep none: they are gone through in order
 def _claims(key: str, title: str, description: str) -> tuple[_Claim, ...]:
     """What one pattern says; kept, since a server is asked again and again."""
     prefix, _ = split_key(key)

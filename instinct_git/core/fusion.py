@@ -13,10 +13,10 @@ SMOOTHING = 60
 """The k of the paper: how little the first place is better than the second."""
 
 
-def fuse(rankings: Sequence[Sequence[Item]], weights: Sequence[float] | None = None) -> Mapping[Item, float]:
-    """Return {item: fused score}; each ranking is best first, and counts by its weight (1 each without weights)."""
+def fuse(rankings: Sequence[Sequence[Item]]) -> Mapping[Item, float]:
+    """Return {item: fused score}; each ranking is best first."""
     fused: dict[Item, float] = {}
-    for ranking, weight in zip(rankings, weights or [1.0] * len(rankings), strict=True):
+    for ranking in rankings:
         for rank, item in enumerate(ranking, 1):
-            fused[item] = fused.get(item, 0.0) + weight / (SMOOTHING + rank)
+            fused[item] = fused.get(item, 0.0) + 1 / (SMOOTHING + rank)
     return fused

@@ -6,13 +6,13 @@ Made for the start of a session: no index, no embedding, thousands of patterns i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import log
 from typing import TypeVar
 
-from instinct_git.core.bm25 import Statistics
+from instinct_git.core.bm25 import BEGINNING, Statistics
 from instinct_git.core.pattern import PatternFile
-from instinct_git.core.terms import fold_text, telling_terms, terms
+from instinct_git.core.terms import fold_text, may_begin, telling_terms, terms
 
 T = TypeVar("T")
 _MOST = 64
@@ -31,8 +31,8 @@ _EVERYWHERE = frozenset(("src", "lib", "app", "main", "index", "init", "home", "
 
 
 def relevance(text: str, paths: Sequence[str], patterns: Iterable[PatternFile]) -> Mapping[str, float]:
-    """Return {key: 0..1} of the patterns that share a term with the text or the paths; the others have nothing to do with
-    it. A rare term tells more than a common one; 1 is a pattern that holds all that any pattern holds."""
+    """Return {key: 0..1} of the patterns that share a term with the text or the paths, or have a word that begins with it
+    (format, formatter); the others have nothing to do with it. A rare term tells more than a common one; 1 is a pattern that holds all that any pattern holds."""
     asked = _asked(text, paths)
     if not asked:
         return {}
@@ -40,15 +40,27 @@ def relevance(text: str, paths: Sequence[str], patterns: Iterable[PatternFile]) 
     # A term stands in the text of every pattern that holds it, and looking for it costs next to nothing.
     near = {term: [at for at, (_, told) in enumerate(said) if term in told] for term in asked}
     words = {at: set(terms(said[at][1])) for at in {at for rows in near.values() for at in rows}}
-    having = {term: [at for at in rows if term in words[at]] for term, rows in near.items()}
-    known = Statistics(len(said), 1.0, {term: len(rows) for term, rows in having.items()})
+    having = {term: {at: part for at in rows if (part := _holds(words[at], term))} for term, rows in near.items()}
+    known = Statistics(len(said), 1.0, {term: _often(rows) for term, rows in having.items()})
     weights = {term: factor * known.weight(term) for term, factor in asked.items() if having[term]}
     whole = sum(weights.values())
     found: dict[str, float] = {}
     for term, weight in weights.items():
-        for at in having[term]:
-            found[said[at][0]] = found.get(said[at][0], 0.0) + weight / whole
+        for at, part in having[term].items():
+            found[said[at][0]] = found.get(said[at][0], 0.0) + part * weight / whole
     return {key: min(1.0, share) for key, share in found.items()}
+
+
+def _holds(words: Collection[str], term: str) -> float:
+    """Return how much a term counts: 1 where it stands, less where a longer word begins with it, as in search."""
+    if term in words:
+        return 1.0
+    return BEGINNING if may_begin(term) and any(word.startswith(term) for word in words) else 0.0
+
+
+def _often(rows: Mapping[int, float]) -> int:
+    """Return in how many patterns a term stands, or, where it stands in none, words that begin with it."""
+    return sum(part == 1.0 for part in rows.values()) or len(rows)
 
 
 def _asked(text: str, paths: Sequence[str]) -> dict[str, float]:

@@ -22,6 +22,12 @@ _VOWEL = re.compile(r"[aeiouy]")
 _EDGE = "\u00b7"
 """Marks the beginning and the end of a word in its triples."""
 
+_MADE = ("ion", "ation", "ment", "er", "or")
+"""Endings that make an English word of another one."""
+_ROOT = 5
+"""Letters that are left of it at least: a former has nothing to do with a form."""
+_LONG = 6
+"""Letters from which a word is long."""
 MOST = 256
 """Distinct terms of a query that are looked at; a page that somebody pasted has thousands."""
 
@@ -32,7 +38,7 @@ def _set(text: str) -> frozenset[str]:
 
 _STOP = _set(
     """a about an and any are as at be been but by can could did do does for from had has have how i if in into is it its me
-    my need of on or our please should so some than that the their them then there these they this those to use using was
+    my need not of on or our please should so some than that the their them then there these they this those to use using was
     we were what when where which who why will with would you your"""
 )
 _STOP_PAIRS = _set("怎么 怎样 如何 什么 为什 可以 应该 需要 一个 一下 哪里 是否 有没 没有 请问 时候 之前 之后")
@@ -104,6 +110,16 @@ def _without_e(word: str) -> str:
     return word[:-1] if word.endswith("e") and len(word) > 4 else word
 
 
+def roots(term: str) -> list[str]:
+    """Return what an English word is made from, the likeliest first: indentation has indent, formatter format; for where
+    the word itself stands nowhere."""
+    if not (term.isascii() and term.isalpha()):
+        return []
+    cut = [term[: -len(ending)] for ending in _MADE if term.endswith(ending)]
+    cut = [one[:-1] if one[-1] == one[-2] and one[-1] not in "lsz" else one for one in cut if len(one) > 2]
+    return [one for one in cut if len(one) >= _ROOT]
+
+
 def triples(text: str) -> set[str]:
     """Return the overlapping triples of characters of a text's words, for names that are nearly the same."""
     words = (f"{_EDGE}{run}{_EDGE}" for run in _RUN.findall(fold_text(text)))
@@ -115,15 +131,34 @@ def likeness(one: set[str], other: set[str]) -> float:
     return 2 * len(one & other) / (len(one) + len(other)) if one and other else 0.0
 
 
-def slip(one: str, other: str) -> float:
+def slip(one: str, other: str, *, alone: bool = True) -> float:
     """Return how likely one word is another with a slip of the pen, 0..1; 0 below four fifths, and where they begin
-    differently: a slip seldom is in the first letter."""
+    differently: a slip seldom is in the first letter.
+
+    `alone`: it is all that was asked. A word among others may well be what its writer meant (block is not black, nor is
+    back), so there only two turned letters, or one too many or too few in a long word, are a slip.
+    """
     from difflib import SequenceMatcher
 
     if one[:1] != other[:1] or abs(len(one) - len(other)) > 2:
         return 0.0
     alike = SequenceMatcher(None, one, other, autojunk=False).ratio()
+    if not alone and not (_turned(one, other) or (min(len(one), len(other)) >= _LONG and alike > 0.9)):
+        return 0.0
     return 0.9 * alike if alike >= 0.8 else 0.0
+
+
+def _turned(one: str, other: str) -> bool:
+    """True for words of five letters or more that differ in the order of two neighbours."""
+    if len(one) < 5 or len(one) != len(other):
+        return False
+    differ = [at for at, (a, b) in enumerate(zip(one, other, strict=True)) if a != b]
+    return (
+        len(differ) == 2
+        and differ[1] == differ[0] + 1
+        and one[differ[0]] == other[differ[1]]
+        and (one[differ[1]] == other[differ[0]])
+    )
 
 
 class Query(NamedTuple):

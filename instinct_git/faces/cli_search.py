@@ -13,7 +13,7 @@ from instinct_git.faces.cli_options import READ, Json, Text, print_lines
 from instinct_git.memory import Memory
 
 if TYPE_CHECKING:
-    from instinct_git.operations.searching import Hit
+    from instinct_git.operations.hits import Hit
 
 Kind = Annotated[Text, typer.Option("--kind", "-k", help="pattern, candidate, skill, procedure, rule or memory.")]
 Scope = Annotated[Text, typer.Option("--scope", help="project, private, global or shared.")]

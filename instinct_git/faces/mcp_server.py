@@ -57,8 +57,8 @@ from instinct_git.faces.mcp_sitting import Key, Sitting
 if TYPE_CHECKING:
     from instinct_git.core.report import Line
     from instinct_git.operations.batches import BatchResult
+    from instinct_git.operations.hits import Hit
     from instinct_git.operations.reading import Pattern
-    from instinct_git.operations.searching import Hit
 
 INSTRUCTIONS = (
     "What this project's agents and people have learned. Call `suggest` once at the start of a task and `search` "

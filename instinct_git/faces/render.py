@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from instinct_git.core.report import Calls, Explanation, Stats
     from instinct_git.operations.batches import BatchResult
     from instinct_git.operations.diagnosing import Diagnosis
+    from instinct_git.operations.hits import Hit
     from instinct_git.operations.reading import Pattern
-    from instinct_git.operations.searching import Hit
     from instinct_git.operations.setup import SetUp
     from instinct_git.operations.suggesting import Suggestions
 
@@ -87,7 +87,8 @@ def suggestion_lines(found: Suggestions) -> list[str]:
     count = len(found.patterns)
     lines.append(f"# {count} suggestion{'' if count == 1 else 's'}")
     if found.left_out:
-        lines.append(f"# {len(found.left_out)} more left out (budget {found.budget} tokens)")
+        why = "the limit" if found.beyond == len(found.left_out) else f"budget {found.budget} tokens"
+        lines.append(f"# {len(found.left_out)} more left out ({why})")
     return lines
 
 

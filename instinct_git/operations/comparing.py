@@ -20,6 +20,7 @@ from instinct_git.core.pattern import Finding
 from instinct_git.errors import InstinctError, InvalidDocument
 from instinct_git.operations.pooling import candidate_of
 from instinct_git.operations.workspace import Workspace
+from instinct_git.storage.search_sources import document_paths
 
 MOST_NEW = 20
 """New files that a batch compares with all others; `duplicates` compares any number."""
@@ -134,12 +135,11 @@ def _approved(space: Workspace, book: Book) -> Iterator[Statement]:
     """What a person has approved; a pattern that became it speaks for itself."""
     root = space.place.root
     known = {file.graduated_to for file in book.files.values()}
-    for glob in ("skills/*/SKILL.md", "memory/procedures/*.md"):
-        for path in sorted(root.glob(glob)):
-            name = path.relative_to(root).as_posix()
-            if name not in known:
-                called = path.parent.name if path.name == "SKILL.md" else path.stem
-                yield Statement(name, called, _told(_text(path)))
+    for name in document_paths(root):
+        path = root / name
+        if name not in known:
+            called = path.parent.name if path.name == "SKILL.md" else path.stem
+            yield Statement(name, called, _told(_text(path)))
     titles = {file.title for file in book.files.values() if file.graduated_to}
     for line in _lines(_text(root / memory_file.PATH)):
         if not any(title and title in line for title in titles):

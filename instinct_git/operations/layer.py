@@ -137,16 +137,18 @@ class Layer:
         """Return (pattern, passage, path, place) of an entry as its file is now; None: it is gone. Of a document the
         pattern is None; of what waits the path is empty."""
         place = self.space.place
+        file = self.pattern(path, part)
         if part < 0:
-            file = self.waiting[path]
-            return file, of_pattern(file), "", place
+            return (file, of_pattern(file), "", place) if file is not None else None
         parts = self.files.passages(path)
-        if part >= len(parts):
-            return None
+        return (file, parts[part], path, place) if part < len(parts) else None
+
+    def pattern(self, path: str, part: int) -> PatternFile | None:
+        """Return the pattern of an entry; None for a document."""
+        if part < 0:
+            return self.waiting.get(path)
         number = self.known.numbers.get(path)
-        if number is None:
-            return None, parts[part], path, place
-        return self._with_candidate(self.known.file(number)), parts[part], path, place
+        return None if number is None else self._with_candidate(self.known.file(number))
 
     def _with_candidate(self, file: PatternFile) -> PatternFile:
         """Return a file with its candidate as the evidence that waits has it."""

@@ -6,19 +6,18 @@ texts of a hit come from the files, never from the index.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from typing import Any, NamedTuple
+from typing import Any
 
 from instinct_git.core import bm25, terms
 from instinct_git.core.fusion import fuse
-from instinct_git.core.keys import CATEGORIES, PREFIXES, describe, normalise_key, split_key
-from instinct_git.core.model import FADED, LEVELS
-from instinct_git.core.passage import CANDIDATE, KINDS, PATTERN, Entry, Passage, entry, excerpt, meaning, of_pattern
+from instinct_git.core.keys import PREFIXES, normalise_key, split_key
+from instinct_git.core.passage import CANDIDATE, PATTERN, Entry, Passage, entry, excerpt, meaning, of_pattern
 from instinct_git.core.pattern import PatternFile
 from instinct_git.errors import InstinctError, InvalidKey, UnknownPattern
+from instinct_git.operations.hits import ANY, Filters, Hit, kind_of, level_of
 from instinct_git.operations.layer import Layer
-from instinct_git.operations.reading import SCOPES
 from instinct_git.operations.workspace import Workspace, near
 from instinct_git.storage import search_index
 from instinct_git.storage.files import Place
@@ -37,89 +36,14 @@ _ALIKE = 0.12
 _NEAR, _MEANT = 100, 30
 """Entries that are looked at for being named nearly so, and for meaning the same."""
 
+_WIDER = 10
+"""How many more of them are looked at where most may not be wanted."""
+
 Progress = Callable[[int, int], None]
+Ask = Callable[[search_index.Index, int, str], "list[Entry]"]
+"""What to ask an index, given the most entries and the kind that are wanted."""
 Reference = tuple[int, str, int]
 """(number of the layer, path or key, part)."""
-
-
-class Hit(NamedTuple):
-    """Something found. Of a document the numbers are 0 and the level is empty."""
-
-    pattern: str
-    """The key; of a document `path:line`."""
-    kind: str
-    """pattern, candidate (a pattern in the pool), skill, procedure, rule or memory."""
-    category: str
-    confidence: int
-    live: int
-    """With everything that waits."""
-    level: str
-    title: str
-    description: str
-    first_seen: str
-    last_seen: str
-    sources: tuple[str, ...]
-    status: str
-    scope: str
-    path: str | None
-    """Its file below the memory's root; None: no batch has made one yet."""
-    line: int
-    tags: tuple[str, ...]
-    metadata: Mapping[str, Any]
-    candidate: Mapping[str, Any] | None
-    """Kind, status and score of a candidate."""
-    excerpt: str
-    """The line of its text that holds most of the query's words; empty: none does."""
-    score: float
-    """Fused; comparable within one answer only."""
-    because: str
-    """What found it."""
-    memory: str = ""
-    """A shared memory's name; empty: it stands in another one."""
-
-    @property
-    def key(self) -> str:
-        """The key, under its other name."""
-        return self.pattern
-
-    @property
-    def words(self) -> str:
-        """What it says, in a line: the title, the description, the line that matched, else what the key says."""
-        said = self.title or self.description or (describe(self.pattern) if self.level else "")
-        return " — ".join(part for part in (said, self.excerpt if not self.level else "") if part)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the hit as plain data."""
-        data = {**self._asdict(), "score": round(self.score, 5)}
-        return data if self.memory else {name: value for name, value in data.items() if name != "memory"}
-
-
-class Filters(NamedTuple):
-    """What is wanted; None: anything."""
-
-    kind: str | None = None
-    category: str | None = None
-    level: str | None = None
-    scope: str | None = None
-
-    def check(self) -> None:
-        """Raise InstinctError, naming what there is, for a value that is none."""
-        allowed = {"kind": KINDS, "category": CATEGORIES, "level": (*LEVELS, FADED), "scope": SCOPES}
-        for name, value in self._asdict().items():
-            if value is not None and value not in allowed[name]:
-                raise InstinctError(f"there is no {name} {value!r}", f"{name}: " + ", ".join(allowed[name]))
-
-    def let(self, hit: Hit) -> bool:
-        """True for a hit that is wanted. A candidate is a pattern too."""
-        kinds = (hit.kind, PATTERN) if hit.kind == CANDIDATE else (hit.kind,)
-        return (
-            (self.kind is None or self.kind in kinds)
-            and (self.category is None or self.category == hit.category)
-            and (self.level is None or self.level == hit.level)
-        )
-
-
-ANY = Filters()
 
 
 def search(spaces: Sequence[Workspace], query: str, limit: int = LIMIT, *, filters: Filters = ANY,
@@ -135,12 +59,12 @@ def search(spaces: Sequence[Workspace], query: str, limit: int = LIMIT, *, filte
     model = _model(spaces, semantic)
 
     def answer(memories: _Memories) -> list[Hit]:
-        found = _Found(memories, terms.read_query(query))
+        found = _Found(memories, filters, terms.read_query(query))
         found.by_name()
         found.by_words()
         found.by_likeness()
         found.by_meaning(query, model, progress)
-        return found.hits(limit, filters)
+        return found.hits(limit)
 
     return _answered(spaces, filters.scope, answer)
 
@@ -160,11 +84,11 @@ def similar(spaces: Sequence[Workspace], key: str, limit: int = 10, *, filters: 
         own = entry("", 0, said)
         words = tuple(dict.fromkeys(term for field in own.fields for term in field.split()))
         asked = terms.Query(terms.fold_text(passage.name), terms.telling_terms(words) or words)
-        found = _Found(memories, asked, own, reference)
+        found = _Found(memories, filters, asked, own, reference)
         found.by_words()
         found.by_likeness()
         found.by_meaning(meaning(passage), model, progress)
-        return found.hits(limit, filters)
+        return found.hits(limit)
 
     return _answered(spaces, filters.scope, answer)
 
@@ -227,10 +151,12 @@ class _Memories:
 class _Found:
     """The rankings of one answer."""
 
-    def __init__(self, memories: _Memories, query: terms.Query, own: Entry | None = None,
+    def __init__(self, memories: _Memories, filters: Filters, query: terms.Query, own: Entry | None = None,
                  reference: Reference | None = None) -> None:  # fmt: skip
-        self.memories, self.own, self.reference = memories, own, reference
-        self.known = bm25.pooled(index.statistics(query.terms) for _, index in memories.indexes)
+        self.memories, self.filters, self.own, self.reference = memories, filters, own, reference
+        self.known = self._statistics(query.terms)
+        if own is None:
+            query = self._rooted(query)
         asked = [
             one for one in query.terms if own is None or self.known.having.get(one, 0) > 1
         ]  # its own words find nothing
@@ -239,6 +165,34 @@ class _Found:
         self.rankings: list[list[Reference]] = []
         self.reasons: dict[Reference, list[str]] = {}
         self.exact: set[Reference] = set()
+
+    def _statistics(self, asked: Sequence[str]) -> bm25.Statistics:
+        return bm25.pooled(index.statistics(asked) for _, index in self.memories.indexes)
+
+    def _rooted(self, query: terms.Query) -> terms.Query:
+        """Ask, for a word that stands nowhere, for what it is made from: indentation for indent."""
+        having = self.known.having
+        made = {one: found for one in query.terms if not having.get(one) and (found := terms.roots(one))}
+        if not made:
+            return query
+        known = self._statistics([one for found in made.values() for one in found])
+        instead = {one: next((root for root in found if known.having.get(root)), one) for one, found in made.items()}
+        self.known = self.known._replace(having={**known.having, **having})
+        return query._replace(terms=tuple(dict.fromkeys(instead.get(one, one) for one in query.terms)))
+
+    def _entries(self, ask: Ask, limit: int) -> Iterator[tuple[Reference, Entry]]:
+        """Yield what the indexes answer, as far as it is wanted: what is not takes no better answer's place."""
+        wide = limit * _WIDER if self.filters.close else limit
+        for number, index in self.memories.indexes:
+            for one in ask(index, wide, self.filters.indexed):
+                if self._wanted(number, one):
+                    yield (number, one.path, one.part), one
+
+    def _wanted(self, number: int, one: Entry) -> bool:
+        if not self.filters.close:
+            return self.filters.indexed in ("", one.kind)
+        file = self.memories.layers[number].pattern(one.path, one.part) if one.kind == PATTERN else None
+        return file is not None and self.filters.let(file, one.path if one.part >= 0 else "")
 
     def _add(self, rated: list[tuple[Any, Reference, str]]) -> None:
         """Take in one ranking: (rating, reference, reason) rows; a higher rating is better."""
@@ -253,19 +207,13 @@ class _Found:
         """Rank what is named so: exactly, at the beginning, anywhere."""
         text = self.query.text
         rated: list[tuple[Any, Reference, str]] = []
-        for number, index in self.memories.indexes:
-            for one in index.named(text, _WIDE):
-                reference = (number, one.path, one.part)
-                if one.name == text:
-                    self.exact.add(reference)
-                body = one.name.partition(":")[2]
-                rating = (
-                    one.name == text,
-                    body == text,
-                    one.name.startswith(text) or body.startswith(text),
-                    -len(one.name),
-                )
-                rated.append((rating, reference, _exactly(one) if one.name == text else _its_name(one)))
+        for reference, one in self._entries(lambda index, limit, kind: index.named(text, limit, kind), _WIDE):
+            if one.name == text:
+                self.exact.add(reference)
+            body = one.name.partition(":")[2]
+            begins = one.name.startswith(text) or body.startswith(text)
+            rating = (one.name == text, body == text, begins, -len(one.name))
+            rated.append((rating, reference, _exactly(one) if one.name == text else _its_name(one)))
         self._add(rated)
 
     def by_words(self) -> None:
@@ -278,11 +226,12 @@ class _Found:
         telling = [term for term in asked if known.entries < 50 or known.having.get(term, 0) * 2 < known.entries]
         whole = bm25.match(self.own.fields, self.own.length, asked, known).score if self.own else 0.0
         rated: list[tuple[Any, Reference, str]] = []
-        for number, index in self.memories.indexes:
-            for one in index.matching(telling or asked, phrases, _WIDE):
-                match = bm25.match(one.fields, one.length, asked, known)
-                reason = _fields(match, len(asked), bool(self.own))
-                rated.append((match.score, (number, one.path, one.part), reason))
+        likely = telling or asked
+        for reference, one in self._entries(
+            lambda index, most, kind: index.matching(likely, phrases, most, kind), _WIDE
+        ):
+            match = bm25.match(one.fields, one.length, asked, known)
+            rated.append((match.score, reference, _fields(match, len(asked), bool(self.own))))
         least = _ALIKE * whole if self.own else _TAIL * max((score for score, _, _ in rated), default=0.0)
         return [row for row in rated if row[0] >= least]
 
@@ -293,16 +242,16 @@ class _Found:
         if len(text) > 200 or not (missing or self.own):
             self._add([])
             return
+        alone = len(self.query.terms) == 1
         wanted = terms.triples(" ".join(missing) if missing else text)
         name = terms.triples(text)
         rated: list[tuple[Any, Reference, str]] = []
-        for number, index in self.memories.indexes:
-            for one in index.nearly_named(wanted, _NEAR):
-                rating = terms.likeness(name, terms.triples(one.name))
-                for word in set(one.fields[0].split()) - PREFIXES.keys() if missing else ():
-                    rating = max(rating, *(terms.slip(each, word) for each in missing))
-                if rating >= _NEARLY:
-                    rated.append((rating, (number, one.path, one.part), f"nearly its {_its_name(one)}"))
+        for reference, one in self._entries(lambda index, most, kind: index.nearly_named(wanted, most, kind), _NEAR):
+            rating = terms.likeness(name, terms.triples(one.name))
+            for word in set(one.fields[0].split()) - PREFIXES.keys() if missing else ():
+                rating = max(rating, *(terms.slip(each, word, alone=alone) for each in missing))
+            if rating >= _NEARLY:
+                rated.append((rating, reference, f"nearly its {_its_name(one)}"))
         self._add(rated)
 
     def by_meaning(self, text: str, model: Any, progress: Progress | None) -> None:
@@ -320,11 +269,13 @@ class _Found:
                     places.append((number, index, at))
                     vectors.append(kept[digest])
         rated: list[tuple[Any, Reference, str]] = []
-        for at, likeness in nearest(model.ask(text[:2_000]), vectors, _MEANT):
+        wide = _MEANT * _WIDER if self.filters.indexed else _MEANT
+        for at, likeness in nearest(model.ask(text[:2_000]), vectors, wide):
             number, index, place = places[at]
             for one in index.numbered([place]):
-                rated.append((likeness, (number, one.path, one.part), f"meaning {likeness:.2f}"))
-        self._add(rated)
+                if self._wanted(number, one):
+                    rated.append((likeness, (number, one.path, one.part), f"meaning {likeness:.2f}"))
+        self._add(rated[:_MEANT])
 
     def _vectors(
         self, number: int, index: search_index.Index, model: Any, progress: Progress | None
@@ -346,7 +297,7 @@ class _Found:
                 progress(done, len(digests))
         return kept
 
-    def hits(self, limit: int, filters: Filters) -> list[Hit]:
+    def hits(self, limit: int) -> list[Hit]:
         """Return the fused ranking as hits."""
         fused = fuse(self.rankings)
         order = sorted(fused, key=lambda one: (one not in self.exact, -fused[one], one))
@@ -356,11 +307,8 @@ class _Found:
                 break
             number, path, part = reference
             told = self.memories.layers[number].found(path, part)
-            if told is None:
-                continue
-            hit = self._hit(told, fused[reference], _told(self.reasons[reference]))
-            if filters.let(hit):
-                found.append(hit)
+            if told is not None:
+                found.append(self._hit(told, fused[reference], _told(self.reasons[reference])))
         return self._alive(found)
 
     def _hit(self, told: tuple[PatternFile | None, Passage, str, Place], score: float, because: str) -> Hit:
@@ -370,8 +318,7 @@ class _Found:
             where = f"{path}:{passage.line}"
             return Hit(where, passage.kind, "", 0, 0, "", passage.title or passage.name, passage.description, "", "", (),
                        "active", place.scope, path, passage.line, passage.tags, {}, None, line, score, because, place.shared_name)  # fmt: skip
-        level = FADED if file.confidence <= 0 and path else file.level or LEVELS[0]
-        kind = CANDIDATE if file.candidate.get("status") in Layer.OPEN else PATTERN
+        level, kind = level_of(file, path), kind_of(file)
         said = {name: file.candidate.get(name) for name in ("kind", "status", "score")} if kind == CANDIDATE else None
         return Hit(file.key, kind, file.category, file.confidence, file.confidence, level, file.title, file.description,
                    file.first_seen, file.last_seen, file.sources, file.status, place.scope, path or None, 1, file.tags,

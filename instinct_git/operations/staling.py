@@ -17,8 +17,7 @@ from instinct_git.core.staleness import CHANGED, MISSING, VANISHED, Stale, Subje
 from instinct_git.operations.workspace import Workspace
 from instinct_git.storage import changes, files
 from instinct_git.storage.files import Place
-
-APPROVED = ("skills/*/SKILL.md", "memory/procedures/*.md")
+from instinct_git.storage.search_sources import document_paths
 
 
 class Aged(NamedTuple):
@@ -104,19 +103,18 @@ def _texts(value: Any) -> Iterator[str]:
 def _approved(space: Workspace, book: Book, uses: Mapping[str, tuple[str, bool]]) -> list[Subject]:
     """Skills and procedures, since the last evidence of the pattern that became them, else since their last commit."""
     root = space.place.root
-    found = [path for glob in APPROVED for path in sorted(root.glob(glob)) if path.is_file()]
-    if not found:
+    names = document_paths(root)
+    if not names:
         return []
     by_path = {file.graduated_to: file for file in book.files.values() if file.graduated_to}
-    names = [path.relative_to(root).as_posix() for path in found]
     orphans = [name for name in names if name not in by_path or not uses[by_path[name].key][0]]
     repository = space.repository()
     days = changes.last_days(repository, orphans) if repository is not None and orphans else {}
     subjects = []
-    for name, path in zip(names, found, strict=True):
+    for name in names:
         file = by_path.get(name)
         since, confirmed = uses[file.key] if file else ("", False)
-        cited = citations(_read(path))
+        cited = citations(_read(root / name))
         subjects.append(Subject(file.key if file else name, name, since or days.get(name, ""), cited, confirmed))
     return subjects
 

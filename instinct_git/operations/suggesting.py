@@ -35,14 +35,11 @@ class LeftOut(NamedTuple):
     cost: int
     """Tokens that it would take."""
 
-    @property
-    def for_budget(self) -> bool:
-        """True when a greater budget would bring it."""
-        return self.why == NO_ROOM
-
 
 NO_ROOM = "no room"
 BEYOND = "beyond the limit"
+_STRONGEST = 200
+"""Rows whose words are held against those of other memories: more than any budget tells."""
 
 
 class Suggestions(NamedTuple):
@@ -50,7 +47,7 @@ class Suggestions(NamedTuple):
 
     patterns: tuple[Pattern, ...]
     left_out: tuple[str, ...] = ()
-    """Keys that did not fit the budget or the limit."""
+    """Keys that were beyond the limit, then those that did not fit the budget."""
     budget: int = 0
     notices: tuple[str, ...] = ()
     nominated: tuple[str, ...] = ()
@@ -59,6 +56,8 @@ class Suggestions(NamedTuple):
     """Tokens of the budget that are taken."""
     unfit: tuple[LeftOut, ...] = ()
     """What is left out whatever the budget, each with its reason."""
+    beyond: int = 0
+    """How many of `left_out` were beyond the limit."""
     costs: Mapping[str, int] = {}
     """Tokens that each key in `patterns` and `left_out` takes."""
 
@@ -108,12 +107,14 @@ def suggest(
     shown = [_awaiting(file, place) for file, place in first] + [chosen.pattern(row) for row in kept]
     left_out = [file.key for file, _ in no_room] + [row.key for row in left]
     spent += sum(row.cost for row in kept)
-    if limit is not None:
-        shown, left_out = shown[: max(limit, 0)], [one.pattern for one in shown[max(limit, 0) :]] + left_out
     costs = {file.key: ranking.cost(file) for file, _ in asked} | {row.key: row.cost for row in rows}
+    most = len(shown) if limit is None else max(limit, 0)
+    beyond = [one.pattern for one in shown[most:]]
+    spent -= sum(costs[key] for key in beyond)
     return Suggestions(
-        tuple(shown), tuple(left_out), budget, (*notices, *chosen.notices), nominated, spent, tuple(chosen.unfit), costs
-    )
+        tuple(shown[:most]), (*beyond, *left_out), budget, (*notices, *chosen.notices), nominated, spent,
+        tuple(chosen.unfit), len(beyond), costs,
+    )  # fmt: skip
 
 
 class _Layer:
@@ -127,8 +128,11 @@ class _Layer:
     def rows(self, number: int, hidden: Collection[str | None]) -> list[_Row]:
         """Return what this memory would tell, in order."""
         known = self.known
-        named = zip(known.ranked, known.strengths, known.costs, strict=True)
-        rows = [_Row(*strength, known.keys[at] or "", number, at, cost) for at, strength, cost in named]
+        rows: list[_Row] | None = known.made.get(number)
+        if rows is None:  # a server is asked again and again; nobody changes the list
+            named = zip(known.ranked, known.strengths, known.costs, strict=True)
+            rows = [_Row(*strength, known.keys[at] or "", number, at, cost) for at, strength, cost in named]
+            known.made[number] = rows
         return [row for row in rows if row.key not in hidden] if hidden else rows
 
 
@@ -246,7 +250,7 @@ class _Choice:
         """Return {key: {key that contradicts it: why}} of what would be told."""
         pairs = [pair for layer in self._layers for pair in layer.known.rivals]
         if len({row.layer for row in rows}) > 1:
-            pairs += _across(row.key for row in rows if row.key.startswith("pref:"))
+            pairs += self._opposed(rows[:_STRONGEST]) + _across(row.key for row in rows if row.key.startswith("pref:"))
         told = {row.key for row in rows} if pairs else set()
         rivals: dict[str, dict[str, str]] = {}
         for one, other, reason in pairs:
@@ -254,6 +258,20 @@ class _Choice:
                 rivals.setdefault(one, {})[other] = reason
                 rivals.setdefault(other, {})[one] = reason
         return rivals
+
+    def _opposed(self, rows: Sequence[_Row]) -> list[tuple[str, str, str]]:
+        """Return what one memory asks for and another one forbids."""
+        from itertools import combinations
+
+        from instinct_git.core.contradictions import contradictions
+
+        layer = {row.key: row.layer for row in rows}
+        return [
+            (one, other, found.reason)
+            for found in contradictions(self._layers[row.layer].known.file(row.number) for row in rows)
+            for one, other in combinations(found.keys, 2)
+            if layer[one] != layer[other]
+        ]
 
     def _where(self, row: _Row) -> str:
         return f"also {self._layers[row.layer].place.called}, {row.confidence} x"
@@ -330,5 +348,8 @@ def _origin(file: PatternFile, place: Place) -> str:
 def explained(found: Suggestions) -> list[tuple[str, str, int]]:
     """Return (key, what became of it, its tokens) of every mature pattern, in the order in which they were taken."""
     told = [(one.pattern, "told", found.costs.get(one.pattern, 0)) for one in found.patterns]
-    left = [(key, NO_ROOM, found.costs.get(key, 0)) for key in found.left_out]
+    left = [
+        (key, BEYOND if number < found.beyond else NO_ROOM, found.costs.get(key, 0))
+        for number, key in enumerate(found.left_out)
+    ]
     return told + left + [(one.pattern, one.why, one.cost) for one in found.unfit]

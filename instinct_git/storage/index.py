@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -72,12 +72,9 @@ class Known:
         self.require: str = said.get("require", "")
         """What a file needs to be suggested (`Place.require`)."""
         self.paths = [f"{folder}/{name}" for folder, one in folders.items() for name in one.names]
+        self.made: dict[int, Any] = {}
+        """What suggesting has made of it, by the number of its memory: kept for as long as the files say the same."""
         self._files: dict[int, PatternFile] = {}
-
-    @cached_property
-    def told(self) -> list[tuple[int, int]]:
-        """(number, cost) of what is suggested, in order."""
-        return list(zip(self.ranked, self.costs, strict=True))
 
     @cached_property
     def told_keys(self) -> frozenset[str | None]:
@@ -112,6 +109,12 @@ class Known:
         if found is None:
             found = self._files[number] = _restored(self.paths[number], self.rows[number])
         return found
+
+    def take_over(self, old: Known) -> None:
+        """Take over what another reading has parsed of rows that are the same."""
+        parsed = {(file.path, old.rows[number]): file for number, file in old._files.items()}
+        found = ((number, parsed.get(one)) for number, one in enumerate(zip(self.paths, self.rows, strict=True)))
+        self._files.update({number: file for number, file in found if file is not None})
 
     def patterns(self) -> list[PatternFile]:
         """Return every readable pattern file, one a key, by key."""
@@ -185,11 +188,21 @@ def _listed(folder: str) -> tuple[list[str], list[str]]:
     return sorted(inner), sorted(names)
 
 
-def _stamps(folder: str, names: Iterable[str]) -> list[int]:
-    found: list[int] = []
-    for status in map(os.stat, [f"{folder}/{name}" for name in names]):
-        found += (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
-    return found
+def _stamps(folder: str, names: Sequence[str]) -> list[int]:
+    if not names or os.stat not in os.supports_dir_fd:
+        return _four(map(os.stat, [f"{folder}/{name}" for name in names]))
+    at = os.open(folder, os.O_RDONLY)  # a name below an open folder is found sooner than a whole path
+    try:
+        return _four(os.stat(name, dir_fd=at) for name in names)
+    finally:
+        os.close(at)
+
+
+def _four(found: Iterable[os.stat_result]) -> list[int]:
+    stamps: list[int] = []
+    for one in found:
+        stamps += (one.st_mtime_ns, one.st_ctime_ns, one.st_size, one.st_ino)
+    return stamps
 
 
 # --- reading what changed -------------------------------------------------------------------------------------------
@@ -223,7 +236,7 @@ def _read_again(place: Place, listed: Mapping[str, _Folder], old: Known | None, 
             rows.append(row)
         young = not found.stamp or max(found.stamp[:2]) >= now - RACY_NS or names != found.names
         folders[folder] = _Folder([] if young else found.stamp, found.inner, names, stamps)
-    known = _digested(folders, rows, broken, place)
+    known = _digested(folders, rows, broken, place, old)
     if old is None or (old.folders, old.rows) != (folders, rows):
         _save(place, known)
     return known
@@ -251,8 +264,11 @@ def _restored(path: str, row: str) -> PatternFile:
     return PatternFile(path, "", **named)
 
 
-def _digested(folders: dict[str, _Folder], rows: list[str], broken: list[tuple[str, str, str]], place: Place) -> Known:
-    """Decide which file speaks for its key, and what is suggested in which order."""
+def _digested(
+    folders: dict[str, _Folder], rows: list[str], broken: list[tuple[str, str, str]], place: Place, old: Known | None
+) -> Known:
+    """Decide which file speaks for its key, and what is suggested in which order. What `old` had parsed of rows that are
+    the same is taken over."""
     from itertools import combinations
 
     from instinct_git.core.contradictions import contradictions
@@ -261,6 +277,8 @@ def _digested(folders: dict[str, _Folder], rows: list[str], broken: list[tuple[s
     nothing = {"keys": [None] * len(rows), "ranked": [], "costs": [], "strengths": [], "limited": {}}
     nothing |= {"silent": [], "rivals": [], "part_of": {}}
     known = Known(folders, rows, {**nothing, "broken": broken, "require": place.require})
+    if old is not None:
+        known.take_over(old)
     numbers: dict[str, int] = {}
     for number, row in enumerate(rows):
         if row.startswith('"'):

@@ -37,6 +37,13 @@ create table vectors(model text not null, digest text not null, vector blob not 
 """
 
 
+_OF_KIND = "and rowid in (select id from entries where kind = ?)"
+
+
+def _given(kind: str) -> tuple[str, ...]:
+    return (kind,) if kind else ()
+
+
 class Sources(Protocol):
     """The files behind an index as they are now."""
 
@@ -58,13 +65,15 @@ class Index(Protocol):
     def statistics(self, asked: Iterable[str]) -> Statistics:
         """Return how often terms occur."""
 
-    def matching(self, asked: Sequence[str], phrases: Sequence[Sequence[str]], limit: int) -> list[Entry]:
-        """Return entries that hold one of the terms and all phrases, the likeliest first."""
+    def matching(
+        self, asked: Sequence[str], phrases: Sequence[Sequence[str]], limit: int, kind: str = ""
+    ) -> list[Entry]:
+        """Return entries (of one kind; empty: of any) that hold one of the terms and all phrases, the likeliest first."""
 
-    def named(self, part: str, limit: int) -> list[Entry]:
+    def named(self, part: str, limit: int, kind: str = "") -> list[Entry]:
         """Return entries whose name holds a text, the shortest first."""
 
-    def nearly_named(self, wanted: set[str], limit: int) -> list[Entry]:
+    def nearly_named(self, wanted: set[str], limit: int, kind: str = "") -> list[Entry]:
         """Return entries whose name has triples in common with these, most first."""
 
     def digests(self) -> list[tuple[int, str]]:
@@ -307,27 +316,31 @@ class Database:
         begun = "select sum(doc) from (select doc from vocabulary where term > ? and term < ? limit 500)"
         return int(self._rows(begun, (term, until))[0][0] or 0)
 
-    def matching(self, asked: Sequence[str], phrases: Sequence[Sequence[str]], limit: int) -> list[Entry]:
+    def matching(
+        self, asked: Sequence[str], phrases: Sequence[Sequence[str]], limit: int, kind: str = ""
+    ) -> list[Entry]:
         if not asked:
             return []
         wanted = " OR ".join(f'"{term}" *' if may_begin(term) else f'"{term}"' for term in asked)
         both = " AND ".join([f"({wanted})", *('"' + " ".join(phrase) + '"' for phrase in phrases)])
-        rows = "select rowid from words where words match ? order by bm25(words, 4.0, 4.0, 3.0, 2.0, 1.0) limit ?"
-        return self.numbered([number for (number,) in self._rows(rows, (both, limit))])
+        order = "order by bm25(words, 4.0, 4.0, 3.0, 2.0, 1.0) limit ?"
+        rows = f"select rowid from words where words match ? {_OF_KIND if kind else ''} {order}"
+        return self.numbered([number for (number,) in self._rows(rows, (both, *_given(kind), limit))])
 
-    def named(self, part: str, limit: int) -> list[Entry]:
+    def named(self, part: str, limit: int, kind: str = "") -> list[Entry]:
         part = part.encode("utf-8", "replace").decode("utf-8")
         if "\0" in part:
             return []  # SQLite would see the text end there
-        rows = "select id from entries where instr(name, ?) order by length(name), name limit ?"
-        return self.numbered([number for (number,) in self._rows(rows, (part, limit))])
+        of_kind = "and kind = ?" if kind else ""
+        rows = f"select id from entries where instr(name, ?) {of_kind} order by length(name), name limit ?"
+        return self.numbered([number for (number,) in self._rows(rows, (part, *_given(kind), limit))])
 
-    def nearly_named(self, wanted: set[str], limit: int) -> list[Entry]:
+    def nearly_named(self, wanted: set[str], limit: int, kind: str = "") -> list[Entry]:
         if not wanted:
             return []
         asked = " OR ".join(f'"{one}"' for one in sorted(wanted))
-        rows = "select rowid from near where near match ? order by rank limit ?"
-        return self.numbered([number for (number,) in self._rows(rows, (asked, limit))])
+        rows = f"select rowid from near where near match ? {_OF_KIND if kind else ''} order by rank limit ?"
+        return self.numbered([number for (number,) in self._rows(rows, (asked, *_given(kind), limit))])
 
     def digests(self) -> list[tuple[int, str]]:
         return self._rows("select id, digest from entries")
@@ -392,7 +405,9 @@ class Listing:
                 return found
         return 0
 
-    def matching(self, asked: Sequence[str], phrases: Sequence[Sequence[str]], limit: int) -> list[Entry]:
+    def matching(
+        self, asked: Sequence[str], phrases: Sequence[Sequence[str]], limit: int, kind: str = ""
+    ) -> list[Entry]:
         from instinct_git.core.bm25 import holds, match
 
         if not asked:
@@ -400,19 +415,22 @@ class Listing:
         known = self.statistics(asked)
         rated = [
             (match(one.fields, one.length, asked, known).score, one)
-            for one in self._entries
+            for one in self._of_kind(kind)
             if all(holds(one.fields, phrase) for phrase in phrases)
         ]
         rated = sorted((row for row in rated if row[0] > 0), key=lambda row: -row[0])
         return [one for _, one in rated[:limit]]
 
-    def named(self, part: str, limit: int) -> list[Entry]:
-        found = [one for one in self._entries if part in one.name]
+    def named(self, part: str, limit: int, kind: str = "") -> list[Entry]:
+        found = [one for one in self._of_kind(kind) if part in one.name]
         return sorted(found, key=lambda one: (len(one.name), one.name))[:limit]
 
-    def nearly_named(self, wanted: set[str], limit: int) -> list[Entry]:
-        rated = [(len(wanted & triples(one.name)), one) for one in self._entries]
+    def nearly_named(self, wanted: set[str], limit: int, kind: str = "") -> list[Entry]:
+        rated = [(len(wanted & triples(one.name)), one) for one in self._of_kind(kind)]
         return [one for number, one in sorted(rated, key=lambda row: -row[0])[:limit] if number]
+
+    def _of_kind(self, kind: str) -> list[Entry]:
+        return [one for one in self._entries if not kind or one.kind == kind]
 
     def digests(self) -> list[tuple[int, str]]:
         return [(number, one.digest) for number, one in enumerate(self._entries)]

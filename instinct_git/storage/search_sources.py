@@ -6,6 +6,7 @@ import os
 import stat
 import time
 from functools import cached_property
+from pathlib import Path
 
 from instinct_git.core.digest import sha256_hex
 from instinct_git.core.document import body_of
@@ -57,23 +58,35 @@ class Files:
         return [of_pattern(self.known.file(number), body)]
 
 
+def document_paths(root: Path) -> list[str]:
+    """Return the paths of the approved skills and procedures, without what links lead to: that is not the memory's."""
+    skills = [f"skills/{name}/SKILL.md" for name in _folders(str(root / "skills"))]
+    procedures = [f"memory/procedures/{name}" for name in sorted(files.regular_files(root / "memory" / "procedures"))]
+    found = [one for one in procedures if one.endswith(".md") and not one.endswith("/README.md")]
+    return [one for one in (*skills, *found) if _status(root / one) is not None]
+
+
 def _documents(place: Place) -> dict[str, str]:
-    """Return {path: stamp} of skills, procedures and MEMORY.md, without what links lead to."""
-    root, now = place.root, time.time_ns()
-    paths = [f"skills/{name}/SKILL.md" for name in _folders(str(root / "skills"))]
-    paths += [f"memory/procedures/{name}" for name in sorted(files.regular_files(root / "memory" / "procedures"))]
+    """Return {path: stamp} of skills, procedures and MEMORY.md."""
+    now = time.time_ns()
     found = {}
-    for path in (*(one for one in paths if one.endswith(".md") and not one.endswith("/README.md")), PATH):
-        try:
-            status = os.lstat(root / path)
-        except OSError:
+    for path in (*document_paths(place.root), PATH):
+        status = _status(place.root / path)
+        if status is None:
             continue
-        if not stat.S_ISREG(status.st_mode):
-            continue  # what a link leads to is not the memory's
         young = max(status.st_mtime_ns, status.st_ctime_ns) >= now - RACY_NS
         numbers = (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
         found[path] = "" if young else ".".join(map(str, numbers))
     return found
+
+
+def _status(path: Path) -> os.stat_result | None:
+    """Return what is known of an ordinary file; None for anything else."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return None
+    return status if stat.S_ISREG(status.st_mode) else None
 
 
 def _folders(folder: str) -> list[str]:

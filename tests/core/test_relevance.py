@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from instinct_git.core.pattern import PatternFile
 from instinct_git.core.relevance import relevance
 
@@ -45,3 +47,11 @@ def test_numbers_lie_between_0_and_1() -> None:
     found = relevance("test fix black python deploy terraform 博客发布流程", ["a.py"] * 3, KNOWN)
     assert len(found) == 4 and all(0 < number <= 1 for number in found.values())
     assert relevance("black", [], KNOWN) == {"pref:style=black": 1.0}
+
+
+def test_a_longer_word_that_begins_with_what_is_asked_counts_for_less() -> None:
+    known = [*KNOWN, pattern("pref:formatter=ruff"), pattern("note:format", "Format what you wrote")]
+    found = relevance("format the code", [], known)
+    assert found["note:format"] == found["pref:style=black"] > found["pref:formatter=ruff"] > 0
+    assert relevance("lint", [], [*KNOWN, pattern("pref:linter=ruff")]) == {"pref:linter=ruff": pytest.approx(0.4)}
+    assert relevance("splint of", [], [*KNOWN, pattern("pref:linter=ruff")]) == {}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from instinct_git.core.terms import likeness, may_begin, read_query, slip, terms, triples
+from instinct_git.core.terms import likeness, may_begin, read_query, roots, slip, terms, triples
 
 
 @pytest.mark.parametrize(
@@ -50,6 +50,37 @@ def test_quotes_keep_words_together_and_an_open_quote_is_only_a_character() -> N
     assert read_query('"make docs" now').phrases == (("make", "doc"),)
     assert read_query("「发布博客」").phrases == (("发布", "布博", "博客"),)
     assert read_query('say "hello').phrases == () and read_query('""').phrases == ()
+
+
+@pytest.mark.parametrize(
+    ("word", "key"),
+    [
+        ("block", "black"),
+        ("back", "black"),
+        ("appli", "appl"),
+        ("trigger", "tiger"),
+        ("own", "on"),
+        ("intent", "indent"),
+    ],
+)
+def test_a_word_among_others_is_no_slip_of_one_that_it_only_resembles(word: str, key: str) -> None:
+    assert slip(word, key) > 0 and slip(word, key, alone=False) == 0
+
+
+@pytest.mark.parametrize(("word", "key"), [("blakc", "black"), ("pytset", "pytest"), ("formater", "formatter")])
+def test_turned_and_missing_letters_are_a_slip_among_other_words_too(word: str, key: str) -> None:
+    assert slip(word, key, alone=False) > 0.6
+
+
+@pytest.mark.parametrize(
+    ("word", "made"),
+    [
+        ("indentation", "indent"), ("deployment", "deploy"), ("formatter", "format"), ("migration", "migrat"),
+        ("former", ""), ("number", ""), ("logger", ""), ("发布", ""), ("v2or", ""),
+    ],
+)  # fmt: skip
+def test_a_word_is_made_from_another_one(word: str, made: str) -> None:
+    assert (made in roots(word)) if made else roots(word) == []
 
 
 def test_a_long_query_is_cut() -> None:

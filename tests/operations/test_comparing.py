@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -184,3 +185,17 @@ def test_nothing_of_this_is_found_in_an_empty_memory(project: Project) -> None:
     found = project.memory().duplicates()
     assert (found.groups, found.families, found.contradictions) == ((), (), ())
     assert project.memory().alike("note:x") == []
+
+
+def test_what_a_link_leads_to_and_a_readme_contradict_nothing(project: Project, tmp_path: Path) -> None:
+    text = "---\nname: push\ndescription: Push on Fridays\n---\n"
+    project.observe("note:friday", title="Never push on Fridays")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "SKILL.md").write_text(text, encoding="utf-8")
+    project.write("memory/procedures/README.md", text)
+    project.write("skills/own/SKILL.md", "---\nname: own\ndescription: Nothing\n---\n")
+    (project.root / "skills" / "linked").symlink_to(tmp_path / "elsewhere")
+    assert project.memory().duplicates().contradictions == ()
+    project.write("skills/own/SKILL.md", text)
+    (found,) = project.memory().duplicates().contradictions
+    assert found.keys == ("note:friday", "skills/own/SKILL.md")

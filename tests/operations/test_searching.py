@@ -234,6 +234,45 @@ def test_what_is_named_nearly_so_is_like_it(filled: Project) -> None:
     assert one.pattern == "fix:missing-imports" and "nearly its key" in one.because
 
 
+ORDINARY = (
+    "we must not block the others", "bring it back where it was", "each one has its own", "nothing works today",
+    "what is the right time to ask", "apply what you learned", "keep calm and carry on",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("query", ORDINARY)
+def test_ordinary_words_are_no_slip_of_a_key(filled: Project, query: str) -> None:
+    filled.observe("note:apple", title="Fruit")
+    assert found(filled, query) == []
+
+
+@pytest.mark.parametrize(
+    ("query", "key"),
+    [
+        ("what about the formatter", "pref:style=black"), ("is this a fix for the missing improt", "fix:missing-import"),
+        ("where is the publisher", "skills/publish/SKILL.md:1"), ("why is there a rule on squashment", "memory/MEMORY.md:3"),
+    ],
+)  # fmt: skip
+def test_a_word_that_stands_nowhere_asks_for_what_it_is_made_from_or_a_slip_of(
+    filled: Project, query: str, key: str
+) -> None:
+    assert key in found(filled, query)
+
+
+def test_what_is_asked_for_is_found_behind_any_number_of_better_answers_of_another_kind(filled: Project) -> None:
+    memory = filled.memory()
+    memory.observe_many([Draft("pref:formatter=ruff")] * 5)
+    memory.consolidate()
+    for number in range(30):
+        text = f"---\nname: s{number}\ndescription: Format python code\n---\n# Format python code\n\nDo it.\n"
+        filled.write(f"skills/s{number}/SKILL.md", text)
+    query = "how do we format the code of python"
+    assert "pref:formatter=ruff" not in found(filled, query, limit=50)
+    for options in ({"kind": "pattern"}, {"category": "preference"}, {"level": "mature"}):
+        assert "pref:formatter=ruff" in found(filled, query, **options)
+    assert found(filled, query, kind="skill", level="mature") == []
+
+
 def test_a_document_is_named_as_search_names_it(filled: Project) -> None:
     filled.observe("note:publish the post on the blog with make site", title="Publishing a post")
     assert alike(filled, "skills/publish/SKILL.md:1")[0] == "note:publish the post on the blog with make site"

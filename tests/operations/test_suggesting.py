@@ -77,6 +77,17 @@ def test_the_origin_says_how_often_and_in_how_many_sessions(project: Project) ->
     assert memory.suggest()[0].because == "project, mature, 9 x in 8 sessions, seen by codex, cursor"
 
 
+def test_what_is_beyond_the_limit_takes_no_tokens_and_is_told_so(project: Project) -> None:
+    memory = project.memory()
+    for number in range(3):
+        matured(memory, f"note:n{number}", 9 - number)
+    found = memory.suggestions(1)
+    assert found.spent == found.costs["note:n0"] and found.left_out == ("note:n1", "note:n2") and found.beyond == 2
+    assert [what for _, what, _ in explained(found)] == ["told", "beyond the limit", "beyond the limit"]
+    tight = memory.suggestions(1, budget=found.spent)
+    assert [what for _, what, _ in explained(tight)] == ["told", "no room", "no room"]
+
+
 # --- what contradicts, and what is a part -------------------------------------------------------------------------------
 
 
@@ -106,6 +117,14 @@ def test_advice_against_what_is_advised_is_not_told_beside_it(project: Project) 
     matured(memory, "note:friday", 8, title="Never deploy the web shop on Fridays")
     matured(memory, "note:deploy", 5, title="Deploy the web shop on Fridays")
     assert told(memory) == ["note:friday"]
+
+
+def test_the_project_forbids_what_the_persons_own_memory_asks_for(project: Project) -> None:
+    matured(Memory(scope="global"), "note:deploy", 9, title="Deploy the web shop on Fridays")
+    memory = project.memory()
+    matured(memory, "note:friday", 5, title="Never deploy the web shop on Fridays")
+    assert told(memory) == ["note:friday"]
+    assert why(memory)["note:deploy"] == "contradicted by note:friday"
 
 
 def test_of_sequences_that_hold_each_other_the_longest_proven_one_is_told(project: Project) -> None:

@@ -415,3 +415,20 @@ def test_concurrent_readers_and_writers(filled: Project) -> None:
     assert ([child.returncode for child in readers], said) == ([0, 0], ["", ""])
     assert indexed(filled)["pref:style-7=x"] == 13
     assert [path for path in (filled.root / ".git/instinct").iterdir() if path.name.endswith(".tmp")] == []
+
+
+def test_what_was_parsed_before_is_taken_over_as_a_new_process_reads_it(project: Project) -> None:
+    memory = project.memory()
+    memory.init()
+    memory.observe_many([Draft(f"note:n{number}") for number in range(4) for _ in range(6)])
+    memory.consolidate()
+    place = files.locate(project.root, files.instinct_home())
+    before = {one.key: one for one in index.patterns(place)[0]}
+    path = project.root / pattern_path("note:n1")
+    path.write_text(path.read_text(encoding="utf-8").replace("title:", "title: Changed #"), encoding="utf-8")
+    (project.root / pattern_path("note:n3")).unlink()
+    after = {one.key: one for one in index.patterns(place)[0]}
+    assert after["note:n0"] == before["note:n0"] and after["note:n1"] != before["note:n1"] and "note:n3" not in after
+    told = memory.suggest()
+    index._warm.clear()
+    assert {one.key: one for one in index.patterns(place)[0]} == after and memory.suggest() == told

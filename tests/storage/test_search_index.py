@@ -253,9 +253,11 @@ def test_the_two_kinds_of_index_hold_the_same(filled: Project) -> None:
         listed = search_index._in_memory(place, Files(place, index.read(place)))
         asked = ["lint", "fix", "发布", "nothing", "mak", "布"]
         assert kept.statistics(asked) == listed.statistics(asked)
-        for phrases in ((), (("titl", "of"),), (("of", "titl"),)):
-            one, other = (index.matching(asked, phrases, 50) for index in (kept, listed))
+        for kind in ("", "pattern", "skill", "nothing"):
+            for phrases in ((), (("titl", "of"),), (("of", "titl"),)):
+                one, other = (index.matching(asked, phrases, 50, kind) for index in (kept, listed))
+                assert sorted(one) == sorted(other)
+            assert kept.named("o", 3, kind) == listed.named("o", 3, kind)
+            one, other = (index.nearly_named(triples("lint"), 9, kind) for index in (kept, listed))
             assert sorted(one) == sorted(other)
-        assert kept.named("o", 3) == listed.named("o", 3)
-        assert sorted(kept.nearly_named(triples("lint"), 9)) == sorted(listed.nearly_named(triples("lint"), 9))
         assert sorted(digest for _, digest in kept.digests()) == sorted(digest for _, digest in listed.digests())
