@@ -407,12 +407,14 @@ class Memory:
         return [*self.suggestions(limit, budget=budget, for_text=for_text, paths=paths).patterns]
 
     def suggestions(self, limit: int | None = None, *, budget: int | None = None, for_text: str = "",
-                    paths: Sequence[str] = ()) -> Suggestions:  # fmt: skip
-        """Return the suggestions with what was left out, each with its reason."""
+                    paths: Sequence[str] = (), only: bool = False, alone: bool = False) -> Suggestions:  # fmt: skip
+        """Return the suggestions with what was left out, each with its reason. `only`: none but those that the words and
+        the files call for; `alone`: of this memory, whatever others say."""
         from instinct_git.operations.suggesting import Task, suggest
 
-        task = Task(for_text, tuple(paths))
-        return suggest(self._layers(), self._folder, limit=limit, budget=budget, task=task)
+        task = Task(for_text, tuple(paths), only)
+        layers = self._layers()[:1] if alone else self._layers()
+        return suggest(layers, self._folder, limit=limit, budget=budget, task=task)
 
     def explain(self, key: str) -> Explanation:
         """Return every piece of evidence of a pattern with the running confidence."""
@@ -559,12 +561,6 @@ class Memory:
         from instinct_git.operations.beginning import told
 
         return told(self._space, session)
-
-    def waits(self) -> str:
-        """Say in one line what waits in this clone for a batch; empty where nothing does, or a session's end runs it."""
-        from instinct_git.operations.beginning import waits
-
-        return waits(self._space)
 
     def end_session(self, session: str = "", *, agent: str = "") -> Ended:
         """Learn what is new, consolidate the user's own memories, and run what their config has in `auto`."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from instinct_git import __version__
-from instinct_git.core import applicability, ranking
+from instinct_git.core import applicability, injection, ranking
 from instinct_git.core.digest import sha256_hex
 from instinct_git.core.keys import pattern_path
 from instinct_git.core.pattern import Finding, PatternFile
@@ -26,7 +26,7 @@ from instinct_git.storage.files import Place
 
 RACY_NS = 50_000_000  # coarser than any clock that stamps files on the systems we run on, but network shares
 _FIELDS = tuple(name for name in PatternFile._fields if name not in ("path", "text", "body", "has_separator"))
-VERSION = ["4", __version__, *_FIELDS]  # another version may read or rank the same files differently
+VERSION = ["5", __version__, *_FIELDS]  # another version may read or rank the same files differently
 _UNTRUSTED = (0, 0, 0, 0)
 UNREADABLE = "pattern-unreadable"
 _UNCLEAR = applicability.AppliesTo(("?",))
@@ -275,7 +275,7 @@ def _digested(folders: dict[str, _Folder], rows: list[str], broken: list[tuple[s
     limits = dict(_limits(known, told, numbers))
     told = ranking.in_order(file for file in told if limits.get(numbers[file.key]) != _UNCLEAR)
     known.ranked = [numbers[file.key] for file in told]
-    known.costs = [ranking.cost(file) for file in told]
+    known.costs = [injection.cost(file) for file in told]
     known.strengths = [ranking.strength(file) for file in told]
     known.limited = {number: one for number, one in limits.items() if one != _UNCLEAR}
     known.silent = frozenset(file.key for file in spoken if ranking.silent(file))

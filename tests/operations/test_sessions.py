@@ -82,15 +82,17 @@ def test_the_notes_on_sessions_are_bounded(project: Project, monkeypatch: pytest
 
 def test_what_waits_is_said_in_a_line_unless_a_sessions_end_counts_it(project: Project, clock: Clock) -> None:
     memory = project.memory(clock)
-    assert memory.waits() == ""
+    assert memory.suggestions().waits == ""
     project.observe(KEY, 1, now=clock)
-    assert memory.waits().startswith("1 observation waits in this clone since 2026-03-02; `instinct consolidate`")
+    assert memory.suggestions().waits.startswith(
+        "1 piece of evidence waits in this clone since 2026-03-02; `instinct consolidate`"
+    )
     project.observe(KEY, 2, now=clock)
-    assert memory.waits().startswith("3 observations wait")
+    assert memory.suggestions().waits.startswith("3 pieces of evidence wait")
     memory.configure("consolidate", "default-branch")
-    assert "`instinct record`" in memory.waits()
+    assert "`instinct record`" in memory.suggestions().waits
     user(auto="consolidate")
-    assert memory.waits() == ""
+    assert memory.suggestions().waits == ""
 
 
 # --- ending -----------------------------------------------------------------------------------------------------------
