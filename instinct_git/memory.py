@@ -169,10 +169,10 @@ class Memory:
         from instinct_git.operations.proving import prove
 
         try:
-            keys = [one.pattern for one in self.suggest()]
-        except InstinctError:  # `doctor` says why
-            keys = []
-        return prove(self._folder, surroundings(self._folder), keys)
+            keys, unread = [one.pattern for one in self.suggest()], ""
+        except InstinctError as problem:
+            keys, unread = [], problem.message
+        return prove(self._folder, surroundings(self._folder), keys, unread)
 
     # -- teach -------------------------------------------------------------------------------------------------------
 

@@ -322,6 +322,16 @@ def test_a_config_that_cannot_be_read_keeps_a_prompt_silent(project: Project, he
         assert heard("claude-code", "UserPromptSubmit", session_id="s1", prompt=ABOUT) == ""
 
 
+@pytest.mark.parametrize(
+    "text", ["prompt: {suggest:   true}", '"prompt": {"suggest":\ttrue}', "prompt:\n  'suggest' : true  # please\n"]
+)
+def test_the_setting_counts_however_it_is_written(project: Project, heard: Hook, sealed: Path, text: str) -> None:
+    mature(project, "note:database migration needs a backup")
+    (sealed / ".instinct").mkdir(exist_ok=True)
+    (sealed / ".instinct" / "config.yaml").write_text(text, encoding="utf-8")
+    assert injected(heard("claude-code", "UserPromptSubmit", session_id="s1", prompt=ABOUT))
+
+
 def test_a_prompt_gets_nothing_that_is_meant_for_other_files(project: Project, heard: Hook) -> None:
     mature(project, "note:forms of the web", "note:forms of the server", "note:nothing in common")
     for key, folder in (
