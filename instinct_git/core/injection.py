@@ -23,6 +23,8 @@ _OTHERS = "Worth trying:"
 _ASK = "For the person:"
 MAX_ADVICE = 300
 """Characters of one piece of advice."""
+MAX_ASK = 600
+"""Characters of a line for the person: a title and a command with a key of any length are shorter."""
 _LONGEST_SCOPE = "project"
 
 
@@ -61,7 +63,7 @@ def frame() -> int:
 
 def asking(line: str) -> int:
     """Return what a line for the person takes of the token budget."""
-    return _cost(f"- {_plain(line)}")
+    return _cost(_asked(line))
 
 
 def _cost(line: str) -> int:
@@ -78,7 +80,7 @@ def inject(advice: Sequence[Advice], budget: int, asks: Iterable[str] = ()) -> I
 
     `asks` are lines that let the agent ask the person; they come out of the budget first.
     """
-    first, _ = fitting(((f"- {_plain(line)}", asking(line)) for line in asks), budget - frame())
+    first, _ = fitting(((_asked(line), asking(line)) for line in asks), budget - frame())
     spent = frame() + sum(_cost(line) for line in first)
     rows = [(one, _line(one)) for one in advice]
     kept, _ = fitting(((row, _cost(row[1])) for row in rows), budget - spent)
@@ -124,12 +126,16 @@ def without_ours(text: str) -> str:
     return "".join([*kept, text[at:]])
 
 
+def _asked(line: str) -> str:
+    return f"- {_plain(line, MAX_ASK)}"
+
+
 def _line(one: Advice) -> str:
     return f"- {_plain(one.words)} (`{_plain(one.key).replace('`', '')}`; {_plain(one.origin)})"
 
 
-def _plain(words: str) -> str:
+def _plain(words: str, longest: int = MAX_ADVICE) -> str:
     """One line in which nothing hides and no tag opens; a long text is cut."""
     shown = words if words.isprintable() else "".join(char if char.isprintable() else " " for char in words)
     line = " ".join(shown.split()).replace("<", "‹")
-    return line if len(line) <= MAX_ADVICE else line[: MAX_ADVICE - 1].rstrip() + "…"
+    return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"

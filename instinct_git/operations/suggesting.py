@@ -35,11 +35,6 @@ class LeftOut(NamedTuple):
     cost: int
     """Tokens that it would take."""
 
-    @property
-    def for_budget(self) -> bool:
-        """True when a greater budget would bring it."""
-        return self.why == NO_ROOM
-
 
 NO_ROOM = "no room"
 BEYOND = "beyond the limit"
@@ -63,6 +58,8 @@ class Suggestions(NamedTuple):
     """Tokens that each key in `patterns` and `left_out` takes."""
     waits: str = ""
     """What waits for a batch, in one line; it counts in the budget of a session's start."""
+    beyond: int = 0
+    """How many of `left_out`, the first, only the limit left out."""
 
 
 class Task(NamedTuple):
@@ -113,15 +110,17 @@ def suggest(
     first, no_room = ranking.fitting(((row, row[1]) for row in wanted), budget - spent)
     spent += sum(taken for _, taken in first)
     kept, left = ranking.fitting(((row, row.cost) for row in rows), budget - spent)
+    spent += sum(row.cost for row in kept)
     shown = [_awaiting(file, scope) for (file, scope), _ in first] + [chosen.pattern(row) for row in kept]
     left_out = [file.key for (file, _), _ in no_room] + [row.key for row in left]
-    spent += sum(row.cost for row in kept)
-    if limit is not None:
-        shown, left_out = shown[: max(limit, 0)], [one.pattern for one in shown[max(limit, 0) :]] + left_out
     costs = {file.key: taken for (file, _), taken in wanted} | {row.key: row.cost for row in rows}
+    end = len(shown) if limit is None else max(limit, 0)
+    beyond = [one.pattern for one in shown[end:]]
+    spent -= sum(costs[key] for key in beyond)
+    silent = not (shown[:end] or nominated or waiting)
     return Suggestions(
-        tuple(shown), tuple(left_out), budget, (*notices, *chosen.notices), nominated, spent, tuple(chosen.unfit), costs,
-        waiting,
+        tuple(shown[:end]), (*beyond, *left_out), budget, (*notices, *chosen.notices), nominated, 0 if silent else spent,
+        tuple(chosen.unfit), costs, waiting, len(beyond),
     )  # fmt: skip
 
 
@@ -346,5 +345,7 @@ def _awaiting(file: PatternFile, scope: str) -> Pattern:
 def explained(found: Suggestions) -> list[tuple[str, str, int]]:
     """Return (key, what became of it, its tokens) of every mature pattern, in the order in which they were taken."""
     told = [(one.pattern, "told", found.costs.get(one.pattern, 0)) for one in found.patterns]
-    left = [(key, NO_ROOM, found.costs.get(key, 0)) for key in found.left_out]
+    left = [
+        (key, BEYOND if n < found.beyond else NO_ROOM, found.costs.get(key, 0)) for n, key in enumerate(found.left_out)
+    ]
     return told + left + [(one.pattern, one.why, one.cost) for one in found.unfit]

@@ -11,7 +11,7 @@ from instinct_git.core.injection import inject
 from instinct_git.core.ranking import tokens
 from instinct_git.faces.session_start import advice
 from instinct_git.operations.observing import Draft
-from instinct_git.operations.suggesting import NO_ROOM, explained
+from instinct_git.operations.suggesting import BEYOND, NO_ROOM, explained
 from tests.builders import Project
 from tests.conftest import Clock
 from tests.faces.conftest import Instinct
@@ -256,6 +256,16 @@ def test_what_is_suggested_is_what_a_session_reads_and_what_the_budget_says(
     assert [one.key for one in kept] == [one.pattern for one in found.patterns]
     assert tokens(words) <= found.spent <= found.budget == 800
     assert f"# {found.spent} of 800 tokens are taken, " in instinct("suggest", "--explain-budget").out
+
+
+def test_what_a_limit_leaves_out_is_not_said_to_lack_room_and_takes_none(project: Project) -> None:
+    memory = project.memory()
+    assert memory.suggestions().spent == 0, "nothing is said, not even the words around it"
+    for number in range(3):
+        matured(memory, f"note:advice-{number}")
+    found = memory.suggestions(1, budget=30)
+    assert [what for _, what, _ in explained(found)] == ["told", BEYOND, NO_ROOM]
+    assert found.spent == found.costs["note:advice-0"]
 
 
 def test_the_command_line_takes_a_task_and_files(project: Project, instinct: Instinct) -> None:
