@@ -244,6 +244,9 @@ def test_a_session_in_sum_says_what_it_recorded_and_what_rose(project: Project, 
     }  # fmt: skip
     assert found.waiting.startswith("4 in the inbox since 2026-03-02") and "consolidate" in found.next_step
     assert memory.session_summary("abc").session == "abc-1"
+    memory.consolidate()
+    again = memory.session_summary("abc").risen
+    assert {one.key: (one.before, one.after, one.level_before, one.level_after) for one in again} == moved
 
 
 def test_evidence_of_another_known_session_is_not_counted_in(project: Project, clock: Clock) -> None:
