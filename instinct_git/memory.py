@@ -543,6 +543,11 @@ class Memory:
 
     # -- sessions ----------------------------------------------------------------------------------------------------
 
+    @property
+    def silent(self) -> bool:
+        """True in CI, where hooks and `learn` keep nothing unless the config says `record_in_ci: true`."""
+        return self._space.silent()
+
     def begin_session(self, session: str, told: Sequence[str] = (), *, agent: str = "", source: str = "",
                       tokens: int = 0) -> bool:  # fmt: skip
         """Note that an agent's session has begun, and which keys it was told; False when another host has just said so."""

@@ -85,7 +85,7 @@ def _prompted(agent: str, event: "dict[str, Any]", folder: str, common: str) -> 
     if asks or suggests:
         from instinct_git.faces import prompting
 
-        answer = prompting.run(agent, event, folder, os.path.join(common, "instinct", "spool"), suggests, in_ci())
+        answer = prompting.run(agent, event, folder, os.path.join(common, "instinct", "spool"), suggests)
         sys.stdout.write(answer)
         sys.stdout.flush()
 

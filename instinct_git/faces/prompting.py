@@ -26,13 +26,13 @@ LONGEST = 600
 """Characters of a sentence that is kept."""
 
 
-def run(agent: str, event: dict[str, Any], folder: str, spool: str, suggests: bool, in_ci: bool) -> str:
+def run(agent: str, event: dict[str, Any], folder: str, spool: str, suggests: bool) -> str:
     """Keep what the prompt asks to remember, and return what to print: suggestions as JSON, or nothing."""
     from instinct_git.core.injection import without_ours
 
     text = without_ours(str(event["prompt"]))
     words = asking(text)
-    if words and (not in_ci or _memory(folder).config()["record_in_ci"]):
+    if words and not (hook.in_ci() and _memory(folder).silent):
         _keep(agent, event, folder, spool, words)
     return _suggested(agent, event, folder, text) if suggests and agent in EVENTS else ""
 
@@ -98,7 +98,7 @@ def _suggested(agent: str, event: dict[str, Any], folder: str, text: str) -> str
     keys = [one.key for one in kept]
     if (
         session
-        and not hook.in_ci()
+        and not memory.silent
         and not memory.tell_session(session, _mark(text), keys, agent=agent, tokens=tokens(words))
     ):
         return ""

@@ -70,7 +70,7 @@ def _suggestions(agent: str, event: dict[str, Any]) -> str:
         advice(found.patterns), found.budget, [*found.nominated, *([found.waits] if found.waits else [])]
     )
     session = hook.session_of(event)
-    if not session or (hook.in_ci() and not memory.config()["record_in_ci"]):
+    if not session or memory.silent:
         return words
     keys = [one.key for one in kept]
     source = str(event.get("source", ""))

@@ -332,6 +332,20 @@ def test_the_setting_counts_however_it_is_written(project: Project, heard: Hook,
     assert injected(heard("claude-code", "UserPromptSubmit", session_id="s1", prompt=ABOUT))
 
 
+def test_in_ci_a_prompt_is_answered_without_a_note_unless_the_config_asks_for_one(
+    project: Project, heard: Hook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mature(project, "note:database migration needs a backup")
+    project.memory().configure("prompt.suggest", "true", user=True)
+    monkeypatch.setenv("CI", "true")
+    for _ in range(2):
+        assert injected(heard("claude-code", "UserPromptSubmit", session_id="s1", prompt=ABOUT))
+    assert project.memory().told("s1") == frozenset()
+    project.memory().configure("record_in_ci", "true")
+    assert injected(heard("claude-code", "UserPromptSubmit", session_id="s1", prompt=ABOUT))
+    assert project.memory().told("s1") == {"note:database migration needs a backup"}
+
+
 def test_a_prompt_gets_nothing_that_is_meant_for_other_files(project: Project, heard: Hook) -> None:
     mature(project, "note:forms of the web", "note:forms of the server", "note:nothing in common")
     for key, folder in (
