@@ -171,7 +171,8 @@ class _Choice:
         each = [self._applying(rows, self._layers[n].known.limited) for n, rows in enumerate(each)]
         rows = self._joined([rows for rows in each if rows])
         rows = self._settled(self._longest(rows))
-        return [self._whole(row) for row in self._lowered(self._relevant(rows))]
+        rows = self._lowered(self._relevant(rows))
+        return [self._whole(row) for row in rows] if self._also else rows
 
     def calls_for(self, file: PatternFile) -> bool:
         """True for a pattern that the task's text and files call for."""
