@@ -169,10 +169,10 @@ class Memory:
         from instinct_git.operations.proving import prove
 
         try:
-            keys = [one.pattern for one in self.suggest()]
-        except InstinctError:  # `doctor` says why
-            keys = []
-        return prove(self._folder, surroundings(self._folder), keys)
+            keys, unread = [one.pattern for one in self.suggest()], ""
+        except InstinctError as problem:
+            keys, unread = [], problem.message
+        return prove(self._folder, surroundings(self._folder), keys, unread)
 
     # -- teach -------------------------------------------------------------------------------------------------------
 
@@ -409,12 +409,14 @@ class Memory:
         return [*self.suggestions(limit, budget=budget, for_text=for_text, paths=paths).patterns]
 
     def suggestions(self, limit: int | None = None, *, budget: int | None = None, for_text: str = "",
-                    paths: Sequence[str] = ()) -> Suggestions:  # fmt: skip
-        """Return the suggestions with what was left out, each with its reason."""
+                    paths: Sequence[str] = (), only: bool = False, alone: bool = False) -> Suggestions:  # fmt: skip
+        """Return the suggestions with what was left out, each with its reason. `only`: none but those that the words and
+        the files call for; `alone`: of this memory, whatever others say."""
         from instinct_git.operations.suggesting import Task, suggest
 
-        task = Task(for_text, tuple(paths))
-        return suggest(self._layers(), self._folder, limit=limit, budget=budget, task=task)
+        task = Task(for_text, tuple(paths), only)
+        layers = self._layers()[:1] if alone else self._layers()
+        return suggest(layers, self._folder, limit=limit, budget=budget, task=task)
 
     def explain(self, key: str) -> Explanation:
         """Return every piece of evidence of a pattern with the running confidence."""
@@ -543,6 +545,11 @@ class Memory:
 
     # -- sessions ----------------------------------------------------------------------------------------------------
 
+    @property
+    def silent(self) -> bool:
+        """True in CI, where hooks and `learn` keep nothing unless the config says `record_in_ci: true`."""
+        return self._space.silent()
+
     def begin_session(self, session: str, told: Sequence[str] = (), *, agent: str = "", source: str = "",
                       tokens: int = 0) -> bool:  # fmt: skip
         """Note that an agent's session has begun, and which keys it was told; False when another host has just said so."""
@@ -561,12 +568,6 @@ class Memory:
         from instinct_git.operations.beginning import told
 
         return told(self._space, session)
-
-    def waits(self) -> str:
-        """Say in one line what waits in this clone for a batch; empty where nothing does, or a session's end runs it."""
-        from instinct_git.operations.beginning import waits
-
-        return waits(self._space)
 
     def end_session(self, session: str = "", *, agent: str = "") -> Ended:
         """Learn what is new, consolidate the user's own memories, and run what their config has in `auto`."""

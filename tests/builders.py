@@ -6,17 +6,24 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import pytest
 
 from instinct_git.core.evidence import parse_container
 from instinct_git.core.model import Evidence
 from instinct_git.memory import Memory
 
 KEY = "seq:test->fix->test"
+
+
+def first(keep: int, values: Iterable[Any]) -> list[Any]:
+    """Return the values of a parametrized test, of which all but the first `keep` run with the long tests."""
+    return [one if at < keep else pytest.param(one, marks=pytest.mark.slow) for at, one in enumerate(values)]
 
 
 def git(folder: Path, *args: str, check: bool = True, stdin: str = "", env: Mapping[str, str] | None = None) -> str:

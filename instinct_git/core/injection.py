@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from instinct_git.core.model import RULE
-from instinct_git.core.ranking import fitting, tokens
+from instinct_git.core.pattern import PatternFile
+from instinct_git.core.ranking import fitting, tokens, words_for
 
 OPENING, CLOSING = "<instinct-memory>", "</instinct-memory>"
 """Around what is injected, so that it can be told from what a person says when it comes back in a prompt."""
@@ -22,6 +23,8 @@ _OTHERS = "Worth trying:"
 _ASK = "For the person:"
 MAX_ADVICE = 300
 """Characters of one piece of advice."""
+MAX_ASK = 600
+"""Characters of a line for the person: a title and a command with a key of any length are shorter."""
 
 
 class Advice(NamedTuple):
@@ -33,24 +36,60 @@ class Advice(NamedTuple):
     level: str
 
 
+class Injected(NamedTuple):
+    """What is injected, and whose advice is in it."""
+
+    text: str
+    kept: tuple[Advice, ...] = ()
+
+
+def origin(file: PatternFile, scope: str) -> str:
+    """Say where a suggestion comes from: which memory, its level, how often and by whom it was seen."""
+    times = f"{file.confidence} x" + (f" in {file.sessions} sessions" if file.sessions > 1 else "")
+    seen = f", seen by {', '.join(file.sources)}" if file.sources else ""
+    return f"{scope}, {file.level}, {times}{seen}"
+
+
+def cost(file: PatternFile, said: str) -> int:
+    """Return what a pattern takes of the token budget, with its origin as said."""
+    return _cost(_line(Advice(words_for(file), file.key, said, file.level)))
+
+
+def frame() -> int:
+    """Return what the words around the advice take of the token budget."""
+    return tokens("\n".join((OPENING, _HEAD, _RULES, _OTHERS, _ASK, CLOSING))) + 6
+
+
+def asking(line: str) -> int:
+    """Return what a line for the person takes of the token budget."""
+    return _cost(_asked(line))
+
+
+def _cost(line: str) -> int:
+    return tokens(line) + 1
+
+
 def text(advice: Sequence[Advice], budget: int, asks: Iterable[str] = ()) -> str:
+    """Return the text that `inject` makes."""
+    return inject(advice, budget, asks).text
+
+
+def inject(advice: Sequence[Advice], budget: int, asks: Iterable[str] = ()) -> Injected:
     """Return what is injected at a session's start, at most `budget` tokens; empty when there is nothing to say.
 
     `asks` are lines that let the agent ask the person; they come out of the budget first.
     """
-    frame = tokens("\n".join((OPENING, _HEAD, _RULES, _OTHERS, _ASK, CLOSING))) + 6
-    lines = [f"- {_plain(one)}" for one in asks]
-    first, _ = fitting(((line, tokens(line) + 1) for line in lines), budget - frame)
-    spent = frame + sum(tokens(line) + 1 for line in first)
+    first, _ = fitting(((_asked(line), asking(line)) for line in asks), budget - frame())
+    spent = frame() + sum(_cost(line) for line in first)
     rows = [(one, _line(one)) for one in advice]
-    kept, _ = fitting(((row, tokens(row[1]) + 1) for row in rows), budget - spent)
+    kept, _ = fitting(((row, _cost(row[1])) for row in rows), budget - spent)
     sections = (
         (_RULES, [line for one, line in kept if one.level == RULE]),
         (_OTHERS, [line for one, line in kept if one.level != RULE]),
         (_ASK, first),
     )
     said = [line for head, found in sections if found for line in (head, *found)]
-    return "\n".join((OPENING, _HEAD, *said, CLOSING)) if said else ""
+    return Injected("\n".join((OPENING, _HEAD, *said, CLOSING)) if said else "", tuple(one for one, _ in kept))
 
 
 def markdown(advice: Sequence[Advice], budget: int) -> str:
@@ -86,11 +125,16 @@ def without_ours(text: str) -> str:
     return "".join([*kept, text[at:]])
 
 
+def _asked(line: str) -> str:
+    return f"- {_plain(line, MAX_ASK)}"
+
+
 def _line(one: Advice) -> str:
     return f"- {_plain(one.words)} (`{_plain(one.key).replace('`', '')}`; {_plain(one.origin)})"
 
 
-def _plain(words: str) -> str:
+def _plain(words: str, longest: int = MAX_ADVICE) -> str:
     """One line in which nothing hides and no tag opens; a long text is cut."""
-    line = " ".join("".join(char if char.isprintable() else " " for char in words).split()).replace("<", "‹")
-    return line if len(line) <= MAX_ADVICE else line[: MAX_ADVICE - 1].rstrip() + "…"
+    shown = words if words.isprintable() else "".join(char if char.isprintable() else " " for char in words)
+    line = " ".join(shown.split()).replace("<", "‹")
+    return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"

@@ -52,16 +52,6 @@ def tokens(text: str) -> int:
     return wide + (len(text) - wide + 3) // 4
 
 
-def cost(pattern: PatternFile) -> int:
-    """Return what a suggestion of the pattern takes of a token budget."""
-    return tokens(f"{pattern.key} {words_for(pattern)}") + 1
-
-
-def within_budget(rows: Iterable[tuple[T, str]], budget: int) -> tuple[list[T], list[T]]:
-    """Split (item, text) rows, in order, into those whose texts fit the token budget and those left out."""
-    return fitting(((item, tokens(text) + 1) for item, text in rows), budget)
-
-
 def fitting(rows: Iterable[tuple[T, int]], budget: int) -> tuple[list[T], list[T]]:
     """Split (item, cost in tokens) rows, in order, into those that fit the budget and those left out."""
     kept: list[T] = []

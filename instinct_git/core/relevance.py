@@ -5,16 +5,12 @@ Made for the start of a session: no index, no embedding, thousands of patterns i
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from math import log
-from typing import TypeVar
 
 from instinct_git.core.bm25 import BEGINNING, Statistics
 from instinct_git.core.pattern import PatternFile
 from instinct_git.core.terms import fold_text, may_begin, telling_terms, terms
 
-T = TypeVar("T")
 _MOST = 64
 """Terms that are looked for."""
 _PATH = 0.6
@@ -36,7 +32,7 @@ def relevance(text: str, paths: Sequence[str], patterns: Iterable[PatternFile]) 
     asked = _asked(text, paths)
     if not asked:
         return {}
-    said = [(one.key, fold_text(f"{one.key} {one.title} {one.description} {' '.join(one.tags)}")) for one in patterns]
+    said = [(one.key, fold_text(_said(one))) for one in patterns]
     # A term stands in the text of every pattern that holds it, and looking for it costs next to nothing.
     near = {term: [at for at, (_, told) in enumerate(said) if term in told] for term in asked}
     words = {at: set(terms(said[at][1])) for at in {at for rows in near.values() for at in rows}}
@@ -63,6 +59,10 @@ def _often(rows: Mapping[int, float]) -> int:
     return sum(part == 1.0 for part in rows.values()) or len(rows)
 
 
+def _said(one: PatternFile) -> str:
+    return f"{one.key} {one.title} {one.description} {' '.join(one.tags)}"
+
+
 def _asked(text: str, paths: Sequence[str]) -> dict[str, float]:
     """Return {term: how much it counts}, those of the text first."""
     asked = dict.fromkeys(telling_terms(dict.fromkeys(terms(text, asked=True))), 1.0)
@@ -76,26 +76,24 @@ def _asked(text: str, paths: Sequence[str]) -> dict[str, float]:
 
 
 LEAST = 2
-"""Distinct terms that must be shared for a text to call for something; one is enough where it is all that is said."""
+"""Distinct terms that must be shared for a task to call for a pattern; all of one that has fewer."""
+_READ = 20_000
+"""Characters of a text that are read to tell what it calls for."""
 
 
-def related(text: str, rows: Iterable[tuple[T, str]]) -> list[T]:
-    """Return the items whose words the text calls for, the most telling first; of equals the order stays.
+def called_for(text: str, paths: Sequence[str], patterns: Iterable[PatternFile]) -> set[str]:
+    """Return the keys of the patterns that a text and the paths call for.
 
     Unlike `relevance`, which puts things in order, this decides whether there is anything to say at all.
     """
-    asked = frozenset(_telling(text[:20_000]))
-    have = [(item, frozenset(_telling(words))) for item, words in rows]
-    spread = Counter(term for _, words in have for term in words)
-    found: list[tuple[float, int, T]] = []
-    for number, (item, words) in enumerate(have):
-        shared = asked & words
-        if shared and len(shared) >= min(LEAST, len(words)):
-            weight = sum(log(1 + len(have) / spread[term]) for term in shared)
-            found.append((-weight, number, item))
-    found.sort(key=lambda row: row[:2])
-    return [item for _, _, item in found]
+    asked = _telling(text[:_READ]) | (_telling(" ".join(paths)) - _EVERYWHERE)
+    found = set()
+    for one in patterns:
+        words = _telling(_said(one))
+        if words and len(asked & words) >= min(LEAST, len(words)):
+            found.add(one.key)
+    return found
 
 
-def _telling(text: str) -> Iterable[str]:
-    return telling_terms(dict.fromkeys(term for term in terms(text) if len(term) > 1))
+def _telling(text: str) -> set[str]:
+    return {term for term in telling_terms(terms(text)) if len(term) > 1}

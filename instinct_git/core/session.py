@@ -92,7 +92,7 @@ def changes(
         before, after = offset + fold_one(rest, policy).total, offset + fold_one(members, policy).total
         told = (str(one.extra["title"]) for one in members if one.extra.get("title"))
         title = (file.title if file else "") or next(told, "")
-        start = _level(before, policy) if rest or file is not None else "new"
+        start = _level(before, policy) if rest or offset else "new"  # its file may be of this very evidence
         found.append(Change(key, title, before, after, start, _level(after, policy)))
     return tuple(sorted(found, key=lambda one: (-one.after, one.key)))
 

@@ -208,10 +208,9 @@ def _export(name: str, output: Path | None) -> int:
     from instinct_git.operations.awaiting import MARK
 
     memory = Memory()
-    # The file is for everybody: nothing of the person's own memory, and nothing that no review has answered.
-    found = [
-        one for one in memory.suggestions(budget=1 << 30).patterns if one.scope == memory.scope and one.because != MARK
-    ]
+    # The file is for everybody: nothing of other memories, of what was followed here, or that no review has answered.
+    own = memory.suggestions(budget=1 << 30, alone=True).patterns
+    found = [one._replace(because=one.because.partition("; ")[0]) for one in own if one.because != MARK]
     words = markdown(advice(found), int(memory.config()["suggest.budget"]))
     if output is None:
         print(block.put(Edited(""), "memory", words).text, end="")

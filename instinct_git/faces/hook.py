@@ -32,7 +32,10 @@ EVENTS = {
 SEVERAL = 2  # subagents that make a task a shared one
 CI = ("CI", "JENKINS_URL", "TF_BUILD", "TEAMCITY_VERSION", "CODEBUILD_BUILD_ID")
 """Variables that services for continuous integration set."""
-PROMPT_SUGGEST, RECORD_IN_CI = b"suggest:true", b"record_in_ci:true"  # as they stand in a config, without blanks
+PROMPT_SUGGEST, RECORD_IN_CI = (
+    b"suggest:true",
+    b"record_in_ci:true",
+)  # as they stand in a config, but for blanks and quotes
 HINTS = (
     "remember", "memor", "forget", "in mind", "note of", "next time", "for later", "future", "from now on", "skill",
     "procedure", "runbook", "playbook", "rule", "lesson",
@@ -82,7 +85,7 @@ def _prompted(agent: str, event: "dict[str, Any]", folder: str, common: str) -> 
     if asks or suggests:
         from instinct_git.faces import prompting
 
-        answer = prompting.run(agent, event, folder, os.path.join(common, "instinct", "spool"), suggests, in_ci())
+        answer = prompting.run(agent, event, folder, os.path.join(common, "instinct", "spool"), suggests)
         sys.stdout.write(answer)
         sys.stdout.flush()
 
@@ -194,7 +197,7 @@ def _asked_for(setting: bytes, folder: str) -> bool:
     for path in paths:
         try:
             with open(path, "rb") as stream:
-                lines = stream.read(MAX_EVENT).replace(b" ", b"").splitlines()
+                lines = stream.read(MAX_EVENT).translate(None, b" \t\"'").splitlines()
         except OSError:
             continue
         if any(setting in line and not line.startswith(b"#") for line in lines):

@@ -26,13 +26,13 @@ LONGEST = 600
 """Characters of a sentence that is kept."""
 
 
-def run(agent: str, event: dict[str, Any], folder: str, spool: str, suggests: bool, in_ci: bool) -> str:
+def run(agent: str, event: dict[str, Any], folder: str, spool: str, suggests: bool) -> str:
     """Keep what the prompt asks to remember, and return what to print: suggestions as JSON, or nothing."""
     from instinct_git.core.injection import without_ours
 
     text = without_ours(str(event["prompt"]))
     words = asking(text)
-    if words and (not in_ci or _memory(folder).config()["record_in_ci"]):
+    if words and not (hook.in_ci() and _memory(folder).silent):
         _keep(agent, event, folder, spool, words)
     return _suggested(agent, event, folder, text) if suggests and agent in EVENTS else ""
 
@@ -82,7 +82,7 @@ def _memory(folder: str) -> Memory:
 def _suggested(agent: str, event: dict[str, Any], folder: str, text: str) -> str:
     import json
 
-    from instinct_git.core.injection import text as injected
+    from instinct_git.core.injection import inject
     from instinct_git.core.ranking import tokens
     from instinct_git.faces.session_start import advice, answer
 
@@ -91,15 +91,14 @@ def _suggested(agent: str, event: dict[str, Any], folder: str, text: str) -> str
     if not settings["prompt.suggest"]:
         return ""
     session = hook.session_of(event)
-    found = relevant(memory, text, paths_of(event, text), memory.told(session) if session else frozenset())
-    said = advice(found)
-    words = injected(said, int(settings["prompt.budget"]))
+    found = relevant(memory, text, paths_of(event, folder, text), memory.told(session) if session else frozenset())
+    words, kept = inject(advice(found), int(settings["prompt.budget"]))
     if not words:
         return ""
-    keys = [one.key for one in said if one.key in words]
+    keys = [one.key for one in kept]
     if (
         session
-        and not hook.in_ci()
+        and not memory.silent
         and not memory.tell_session(session, _mark(text), keys, agent=agent, tokens=tokens(words))
     ):
         return ""
@@ -108,17 +107,20 @@ def _suggested(agent: str, event: dict[str, Any], folder: str, text: str) -> str
 
 def relevant(memory: Memory, text: str, paths: list[str], told: frozenset[str]) -> list[Pattern]:
     """Return the suggestions that a prompt and the files it speaks of call for, but for those that were told."""
-    from instinct_git.core.relevance import related
-
-    found = [one for one in memory.suggestions(budget=1 << 30).patterns if one.pattern not in told]
-    rows = [(one, " ".join((one.pattern, one.title, one.description, *one.tags))) for one in found]
-    return related(f"{text} {' '.join(paths)}", rows)[:MOST]
+    found = memory.suggestions(budget=1 << 30, for_text=text, paths=paths, only=True).patterns
+    return [one for one in found if one.pattern not in told][:MOST]
 
 
-def paths_of(event: dict[str, Any], text: str) -> list[str]:
-    """Return the files that are in play: those that the event attaches, and words of the prompt that look like paths."""
+def paths_of(event: dict[str, Any], folder: str, text: str) -> list[str]:
+    """Return the files that are in play: those that the event attaches, and words of the prompt that name a file of the
+    folder, or a new one in a folder that is there ("and/or" is none)."""
     attached = event.get("attachments")
     found = [one.get("file_path") for one in attached if isinstance(one, dict)] if isinstance(attached, list) else []
     words = [word.strip("@`'\"()[]{}<>,;:!?。，") for word in text[:20_000].split()]
-    found += [word for word in words if "/" in word.strip("/") and "://" not in word]
+    found += [word for word in words if "/" in word.strip("/") and "://" not in word and _is_place(folder, word)]
     return [one for one in dict.fromkeys(found) if isinstance(one, str)][:50]
+
+
+def _is_place(folder: str, word: str) -> bool:
+    path = os.path.join(folder, word)
+    return os.path.lexists(path) or os.path.isdir(os.path.dirname(path))

@@ -97,7 +97,9 @@ def budget_lines(found: Suggestions) -> list[str]:
     from instinct_git.operations.suggesting import explained
 
     rows = [(key, f"{cost:>4} tokens", clean(what)) for key, what, cost in explained(found)]
-    return [*table(rows), f"# {found.spent} of {found.budget} tokens are taken"]
+    told = sum(found.costs.get(one.pattern, 0) for one in found.patterns)
+    around = f", {found.spent - told} of them around the advice" if found.spent > told else ""
+    return [*table(rows), f"# {found.spent} of {found.budget} tokens are taken{around}"]
 
 
 def budget_json(found: Suggestions) -> dict[str, Any]:

@@ -60,19 +60,19 @@ def _event() -> tuple[dict[str, Any], Callable[[str], str]]:
 
 
 def _suggestions(agent: str, event: dict[str, Any]) -> str:
-    from instinct_git.core.injection import text
+    from instinct_git.core.injection import inject
     from instinct_git.core.ranking import tokens
     from instinct_git.memory import Memory
 
     memory = Memory(hook.folder_of(event))
     found = memory.suggestions()
-    waits = memory.waits()
-    said = advice(found.patterns)
-    words = text(said, found.budget, [*found.nominated, *([waits] if waits else [])])
+    words, kept = inject(
+        advice(found.patterns), found.budget, [*found.nominated, *([found.waits] if found.waits else [])]
+    )
     session = hook.session_of(event)
-    if not session or (hook.in_ci() and not memory.config()["record_in_ci"]):
+    if not session or memory.silent:
         return words
-    keys = [one.key for one in said if one.key in words]
+    keys = [one.key for one in kept]
     source = str(event.get("source", ""))
     first = memory.begin_session(session, keys, agent=hook.host_of(event, agent), source=source, tokens=tokens(words))
     return words if first else ""

@@ -1,13 +1,11 @@
-"""A session begins: what is suggested to it is noted in this clone, and what waits for a person is put into one line."""
+"""A session begins: what is suggested to it is noted in this clone."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from pathlib import Path
 
 from instinct_git.core.digest import session_code
-from instinct_git.core.session import Known, next_step
+from instinct_git.core.session import Known
 from instinct_git.operations.workspace import Workspace
 from instinct_git.storage import sessions, shown
 
@@ -50,40 +48,3 @@ def told(space: Workspace, session: str) -> frozenset[str]:
     """Return the keys that a session has been told."""
     known = sessions.read(space.place, session)
     return frozenset(known.told if known is not None else ())
-
-
-def waits(space: Workspace) -> str:
-    """Say in one line what waits in this clone's inbox, and what would count it; "" where nothing waits, or a session's
-    end counts it anyway. Lines are counted, not read."""
-    place = space.place
-    if place.scope != "project" or not any(_filled(one) for one in (place.state_dir / "inbox", place.home / "inbox")):
-        return ""
-    from instinct_git.core.evidence import iso_day
-    from instinct_git.storage import inbox
-
-    if not place.exists():
-        return ""
-    paths = inbox.inbox_files(place)
-    settings = space.config() if paths else None
-    if settings is None or "consolidate" in settings.words("auto"):
-        return ""
-    count = sum(_lines(path) for path in paths)
-    if not count:
-        return ""
-    since = iso_day(min(path.name[:8] for path in paths))
-    what = "observation waits" if count == 1 else "observations wait"
-    return f"{count} {what} in this clone since {since}; {next_step(settings['consolidate'])}"
-
-
-def _filled(folder: Path) -> bool:
-    try:
-        return bool(os.listdir(folder))
-    except OSError:
-        return False
-
-
-def _lines(path: Path) -> int:
-    try:
-        return path.read_bytes().count(b"\n")
-    except OSError:
-        return 0

@@ -58,21 +58,23 @@ def _home(space: Workspace) -> Iterator[Diagnosis]:
     """Is the user's own folder there? Without it nothing global is read, and an agent would never notice."""
     home = space.place.home
     nearest = next(one for one in (home, *home.parents) if os.path.lexists(one))
-    if nearest == home and home.is_dir() and os.access(home, os.R_OK | os.W_OK | os.X_OK):
+    unread, mend = "your global memory is not read", "mend that, or set INSTINCT_HOME"
+    readable = nearest == home and home.is_dir() and os.access(home, os.R_OK | os.X_OK)
+    if readable and os.access(home, os.W_OK):
         return
-    if nearest not in (home, home.parent):
-        why, hint = (
-            f"{home} is not there, nor is {home.parent}",
-            "if it lies on another disk, mount it; else set INSTINCT_HOME",
+    if readable:
+        yield Diagnosis(
+            "home", PROBLEM, f"{home} is read-only: your global memory is read, and takes nothing new", mend
         )
+    elif nearest not in (home, home.parent):
+        hint = "if it lies on another disk, mount it; else set INSTINCT_HOME"
+        yield Diagnosis("home", PROBLEM, f"{home} is not there, nor is {home.parent}: {unread}", hint)
+    elif nearest == home:
+        yield Diagnosis("home", PROBLEM, f"{home} is no folder that you may read: {unread}", mend)
     elif not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
-        why, hint = (
-            f"{home} cannot be used: {nearest} is no folder that you may write",
-            "mend that, or set INSTINCT_HOME",
+        yield Diagnosis(
+            "home", PROBLEM, f"{home} cannot be made: {nearest} is no folder that you may write: {unread}", mend
         )
-    else:
-        return  # it is made when it is needed
-    yield Diagnosis("home", PROBLEM, f"{why}: your global memory is not read", hint)
 
 
 def _config(space: Workspace) -> Iterator[Diagnosis]:

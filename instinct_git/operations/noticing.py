@@ -112,15 +112,16 @@ def asks(space: Workspace, budget: int) -> tuple[tuple[str, ...], int]:
     found = waiting(space)
     if not found:
         return (), 0
-    from instinct_git.core.ranking import tokens, within_budget
+    from instinct_git.core.injection import asking
+    from instinct_git.core.ranking import fitting
 
     lines = [_ask(one) for one in found[:MOST]]
     if len(found) > MOST:
         lines.append(
             f"Ask the person: {len(found) - MOST} more are nominated; `instinct candidates --ready` lists them"
         )
-    kept, _ = within_budget([(line, line) for line in lines], budget)
-    return tuple(kept), sum(tokens(line) + 1 for line in kept)
+    kept, _ = fitting([(line, asking(line)) for line in lines], budget)
+    return tuple(kept), sum(asking(line) for line in kept)
 
 
 def _ask(one: Notice) -> str:

@@ -84,13 +84,15 @@ class Proofs(NamedTuple):
     """What the PATH finds under our name, the first first."""
 
 
-def prove(folder: Path, where: Surroundings, keys: Sequence[str]) -> Proofs:
-    """Try every wired agent; `keys` are the patterns that a session should be told."""
+def prove(folder: Path, where: Surroundings, keys: Sequence[str], unread: str = "") -> Proofs:
+    """Try every wired agent; `keys` are the patterns that a session should be told, `unread` is why they cannot be read."""
     prober = _Prober(folder, where, keys)
     agents: dict[str, list[installing.State]] = {}
     for row in installing.status(where):
         agents.setdefault(row.agent, []).append(row)
     own = prober.told(OWN, "claude-code")
+    if unread and not own.problem:  # a hook is silent about it
+        own = own._replace(problem=unread)
     proofs = tuple(_prove(BY_NAME[name], rows, prober, own) for name, rows in agents.items())
     return Proofs(proofs, own, tuple(prober.program((path,)) for path in _on_path(where)))
 

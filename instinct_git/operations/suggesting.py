@@ -12,15 +12,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from instinct_git.core import ranking
+from instinct_git.core import injection, ranking
 from instinct_git.core.applicability import why_not
 from instinct_git.core.keys import category_of
 from instinct_git.core.model import LEVELS
 from instinct_git.core.pattern import PatternFile
-from instinct_git.core.relevance import relevance
+from instinct_git.core.relevance import called_for, relevance
 from instinct_git.operations.awaiting import MARK, awaiting
 from instinct_git.operations.noticing import asks
 from instinct_git.operations.reading import Pattern, as_pattern
+from instinct_git.operations.waiting import waits
 from instinct_git.operations.workspace import Workspace
 from instinct_git.storage import index, judged
 from instinct_git.storage.files import Place
@@ -56,10 +57,12 @@ class Suggestions(NamedTuple):
     """Tokens of the budget that are taken."""
     unfit: tuple[LeftOut, ...] = ()
     """What is left out whatever the budget, each with its reason."""
-    beyond: int = 0
-    """How many of `left_out` were beyond the limit."""
     costs: Mapping[str, int] = {}
     """Tokens that each key in `patterns` and `left_out` takes."""
+    waits: str = ""
+    """What waits for a batch, in one line; it counts in the budget of a session's start."""
+    beyond: int = 0
+    """How many of `left_out`, the first, only the limit left out."""
 
 
 class Task(NamedTuple):
@@ -68,6 +71,8 @@ class Task(NamedTuple):
     text: str = ""
     paths: tuple[str, ...] = ()
     """Files in play, as given: absolute, or relative to the folder."""
+    only: bool = False
+    """True: nothing but what the text and the files call for."""
 
 
 class _Row(NamedTuple):
@@ -92,28 +97,33 @@ def suggest(
 ) -> Suggestions:
     """Return what awaits a review in this clone, then the mature patterns and rules, strongest and most relevant
     first, within the token budget, which nominations come out of first. `spaces` are the memories, nearest first;
-    `folder` is where the work is done."""
+    `folder` is where the work is done. No budget given: the memory's own, of all that a session's start reads."""
+    waiting, around = "", 0
     if budget is None:
-        budget = int(spaces[0].config()["suggest.budget"])
+        budget, waiting = int(spaces[0].config()["suggest.budget"]), waits(spaces[0])
+        around = injection.frame() + (injection.asking(waiting) if waiting else 0)
     layers = [_Layer(space) for space in spaces]
     notices = [notice for layer in layers for notice in layer.notices]
     asked, hidden = _asked(layers)
     chosen = _Choice(layers, hidden, Surroundings(spaces[0].place, folder), task)
     rows = chosen.rows()
-    nominated, spent = asks(spaces[0], budget)
-    first, no_room = ranking.fitting(((one, ranking.cost(one[0])) for one in asked), budget - spent)
-    spent += sum(ranking.cost(file) for file, _ in first)
+    nominated, spent = asks(spaces[0], budget - around)
+    spent += around
+    wanted = [(one, injection.cost(one[0], MARK)) for one in asked if not task.only or chosen.calls_for(one[0])]
+    first, no_room = ranking.fitting(((row, row[1]) for row in wanted), budget - spent)
+    spent += sum(taken for _, taken in first)
     kept, left = ranking.fitting(((row, row.cost) for row in rows), budget - spent)
-    shown = [_awaiting(file, place) for file, place in first] + [chosen.pattern(row) for row in kept]
-    left_out = [file.key for file, _ in no_room] + [row.key for row in left]
     spent += sum(row.cost for row in kept)
-    costs = {file.key: ranking.cost(file) for file, _ in asked} | {row.key: row.cost for row in rows}
-    most = len(shown) if limit is None else max(limit, 0)
-    beyond = [one.pattern for one in shown[most:]]
+    shown = [_awaiting(file, place) for (file, place), _ in first] + [chosen.pattern(row) for row in kept]
+    left_out = [file.key for (file, _), _ in no_room] + [row.key for row in left]
+    costs = {file.key: taken for (file, _), taken in wanted} | {row.key: row.cost for row in rows}
+    end = len(shown) if limit is None else max(limit, 0)
+    beyond = [one.pattern for one in shown[end:]]
     spent -= sum(costs[key] for key in beyond)
+    silent = not (shown[:end] or nominated or waiting)
     return Suggestions(
-        tuple(shown[:most]), (*beyond, *left_out), budget, (*notices, *chosen.notices), nominated, spent,
-        tuple(chosen.unfit), len(beyond), costs,
+        tuple(shown[:end]), (*beyond, *left_out), budget, (*notices, *chosen.notices), nominated, 0 if silent else spent,
+        tuple(chosen.unfit), costs, waiting, len(beyond),
     )  # fmt: skip
 
 
@@ -167,13 +177,23 @@ class _Choice:
         each = [self._applying(rows, self._layers[n].known.limited) for n, rows in enumerate(each)]
         rows = self._joined([rows for rows in each if rows])
         rows = self._settled(self._longest(rows))
-        return self._lowered(self._relevant(rows))
+        rows = self._lowered(self._relevant(rows))
+        return [self._whole(row) for row in rows] if self._also else rows
+
+    def calls_for(self, file: PatternFile) -> bool:
+        """True for a pattern that the task's text and files call for."""
+        return bool(called_for(self._task.text, self._paths, [file]))
+
+    def _whole(self, row: _Row) -> _Row:
+        """The row with what it takes together with all that is said of where it comes from."""
+        also = self._also.get(row.key)
+        return row._replace(cost=row.cost + ranking.tokens("; ".join(("", *also)))) if also else row
 
     def pattern(self, row: _Row) -> Pattern:
         """Return one of them as the reading verbs give it."""
         layer = self._layers[row.layer]
         file = layer.known.file(row.number)
-        because = "; ".join((_origin(file, layer.place), *self._also.get(row.key, ())))
+        because = "; ".join((injection.origin(file, layer.place.called), *self._also.get(row.key, ())))
         return as_pattern(file, file.confidence, layer.place)._replace(because=because)
 
     def _applying(self, rows: list[_Row], limited: Mapping[int, object]) -> list[_Row]:
@@ -277,12 +297,16 @@ class _Choice:
         return f"also {self._layers[row.layer].place.called}, {row.confidence} x"
 
     def _relevant(self, rows: list[_Row]) -> list[_Row]:
-        """Bring what concerns the task to the front: the level counts 2 for a rule and 1 for a mature pattern, full
-        relevance 2 more, so that what fits the task comes before a rule that does not."""
+        """Bring what concerns the task to the front, or keep that alone: the level counts 2 for a rule and 1 for a mature
+        pattern, full relevance 2 more, so that what fits the task comes before a rule that does not."""
         if not self._task.text and not self._task.paths:
-            return rows
+            return [] if self._task.only else rows
         files = {row.key: self._layers[row.layer].known.file(row.number) for row in rows}
-        near = {**relevance(self._task.text, self._paths, files.values()), **self._meant(rows)}
+        meant = self._meant(rows)
+        near = {**relevance(self._task.text, self._paths, files.values()), **meant}
+        if self._task.only:
+            called = called_for(self._task.text, self._paths, (files[key] for key in near)) | meant.keys()
+            rows = [row for row in rows if row.key in called]
         return sorted(rows, key=lambda row: -((2 - row.rank) + 2 * near.get(row.key, 0.0)))
 
     def _meant(self, rows: Iterable[_Row]) -> dict[str, float]:
@@ -339,17 +363,10 @@ def _awaiting(file: PatternFile, place: Place) -> Pattern:
     )
 
 
-def _origin(file: PatternFile, place: Place) -> str:
-    times = f"{file.confidence} x" + (f" in {file.sessions} sessions" if file.sessions > 1 else "")
-    seen = f", seen by {', '.join(file.sources)}" if file.sources else ""
-    return f"{place.called}, {file.level}, {times}{seen}"
-
-
 def explained(found: Suggestions) -> list[tuple[str, str, int]]:
     """Return (key, what became of it, its tokens) of every mature pattern, in the order in which they were taken."""
     told = [(one.pattern, "told", found.costs.get(one.pattern, 0)) for one in found.patterns]
     left = [
-        (key, BEYOND if number < found.beyond else NO_ROOM, found.costs.get(key, 0))
-        for number, key in enumerate(found.left_out)
+        (key, BEYOND if n < found.beyond else NO_ROOM, found.costs.get(key, 0)) for n, key in enumerate(found.left_out)
     ]
     return told + left + [(one.pattern, one.why, one.cost) for one in found.unfit]

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from instinct_git import __version__
-from instinct_git.core import applicability, ranking
+from instinct_git.core import applicability, injection, ranking
 from instinct_git.core.digest import sha256_hex
 from instinct_git.core.keys import pattern_path
 from instinct_git.core.pattern import Finding, PatternFile
@@ -294,7 +294,7 @@ def _digested(
     limits = dict(_limits(known, told, numbers))
     told = ranking.in_order(file for file in told if limits.get(numbers[file.key]) != _UNCLEAR)
     known.ranked = [numbers[file.key] for file in told]
-    known.costs = [ranking.cost(file) for file in told]
+    known.costs = [injection.cost(file, injection.origin(file, place.called)) for file in told]
     known.strengths = [ranking.strength(file) for file in told]
     known.limited = {number: one for number, one in limits.items() if one != _UNCLEAR}
     known.silent = frozenset(file.key for file in spoken if ranking.silent(file, read=read))

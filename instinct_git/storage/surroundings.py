@@ -24,6 +24,7 @@ class Surroundings:
 
     def __init__(self, place: Place, folder: Path) -> None:
         self._root = place.top or (folder if place.fell_back else place.root)
+        self._folder = folder
 
     def languages(self) -> frozenset[str]:
         """Return the languages that the names of files show."""
@@ -34,10 +35,11 @@ class Surroundings:
         return not path or os.path.exists(os.path.join(self._root, path))
 
     def inside(self, paths: Iterable[str]) -> Iterator[str]:
-        """Return paths relative to the project's root, with forward slashes; what lies outside is left out."""
+        """Return paths, absolute or relative to the folder, as they are from the project's root, with forward slashes;
+        what lies outside is left out."""
         root = os.path.realpath(self._root)
         for path in paths:
-            full = os.path.realpath(os.path.join(root, path))
+            full = os.path.realpath(os.path.join(self._folder, path))
             if full.startswith(root + os.sep):
                 yield os.path.relpath(full, root).replace(os.sep, "/")
 

@@ -428,10 +428,11 @@ ADVERSARIAL = [
 ]
 
 
+@pytest.mark.parametrize("size", [150_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("unit", ADVERSARIAL, ids=ascii)
-def test_a_megabyte_of_a_repeated_trap_is_scanned_to_its_end(unit: str) -> None:
+def test_a_repeated_trap_is_scanned_to_its_end(unit: str, size: int) -> None:
     opening = join("ey", "J -- :// bea", "rer pass", "word token api_", "key MT SG. :AA sk- xox \n")
-    find_secrets(opening + unit * (1_000_000 // len(unit)))
+    find_secrets(opening + unit * (size // len(unit)))
 
 
 def test_importing_the_module_imports_nothing_heavy_and_compiles_no_rule() -> None:

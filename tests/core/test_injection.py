@@ -55,3 +55,8 @@ def test_a_file_gets_the_same_words_as_markdown() -> None:
     assert words.startswith("## Project memory\n") and OPENING not in words
     assert "\nProven; apply by default:\n\n- Re-run the tests" in words
     assert "Nothing has proven itself yet." in markdown([], 800)
+
+
+def test_a_command_for_the_person_is_whole_however_long_the_key() -> None:
+    line = f"Ask the person: {'t' * 80} is nominated. To open a proposal they run: instinct propose 'note:{'k' * 195}'"
+    assert text([], 800, [line]).split("\n")[3] == f"- {line}"

@@ -320,3 +320,52 @@ def test_a_config_that_cannot_be_read_keeps_a_prompt_silent(project: Project, he
     for text in ("prompt:\n  suggest: yes please\n", "prompt: [\n", "prompt.suggest: true\n"):
         (sealed / ".instinct" / "config.yaml").write_text(text, encoding="utf-8")
         assert heard("claude-code", "UserPromptSubmit", session_id="s1", prompt=ABOUT) == ""
+
+
+@pytest.mark.parametrize(
+    "text", ["prompt: {suggest:   true}", '"prompt": {"suggest":\ttrue}', "prompt:\n  'suggest' : true  # please\n"]
+)
+def test_the_setting_counts_however_it_is_written(project: Project, heard: Hook, sealed: Path, text: str) -> None:
+    mature(project, "note:database migration needs a backup")
+    (sealed / ".instinct").mkdir(exist_ok=True)
+    (sealed / ".instinct" / "config.yaml").write_text(text, encoding="utf-8")
+    assert injected(heard("claude-code", "UserPromptSubmit", session_id="s1", prompt=ABOUT))
+
+
+def test_in_ci_a_prompt_is_answered_without_a_note_unless_the_config_asks_for_one(
+    project: Project, heard: Hook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mature(project, "note:database migration needs a backup")
+    project.memory().configure("prompt.suggest", "true", user=True)
+    monkeypatch.setenv("CI", "true")
+    for _ in range(2):
+        assert injected(heard("claude-code", "UserPromptSubmit", session_id="s1", prompt=ABOUT))
+    assert project.memory().told("s1") == frozenset()
+    project.memory().configure("record_in_ci", "true")
+    assert injected(heard("claude-code", "UserPromptSubmit", session_id="s1", prompt=ABOUT))
+    assert project.memory().told("s1") == {"note:database migration needs a backup"}
+
+
+def test_a_prompt_gets_nothing_that_is_meant_for_other_files(project: Project, heard: Hook) -> None:
+    mature(project, "note:forms of the web", "note:forms of the server", "note:nothing in common")
+    for key, folder in (
+        ("note:forms of the web", "web"),
+        ("note:forms of the server", "api"),
+        ("note:nothing in common", "docs"),
+    ):
+        project.write(f"{folder}/a.py", "")
+        path = project.root / str(project.memory().show(key).path)
+        text = path.read_text("utf-8")
+        path.write_text(text.replace("status: active", f"status: active\napplies_to: {{paths: [{folder}]}}"), "utf-8")
+    project.memory().configure("prompt.suggest", "true", user=True)
+    said = [
+        injected(heard("claude-code", "UserPromptSubmit", session_id=f"s{number}", prompt=prompt, cwd=str(project.root / cwd)))
+        for number, (prompt, cwd) in enumerate([
+            ("the forms in web/a.py", ""), ("the forms in ./a.py", "api"), ("the forms of web and/or server", ""), ("docs/a.py", ""),
+        ])
+    ]  # fmt: skip
+    told = [
+        [name for name in ("web", "server", "nothing") if f"note:forms of the {name}" in one or f"note:{name}" in one]
+        for one in said
+    ]
+    assert told == [["web"], ["server"], ["web", "server"], ["nothing"]]

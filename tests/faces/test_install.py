@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from instinct_git import Memory
 from tests.builders import KEY, Project, Ran, process
 from tests.faces.conftest import Instinct, mature, two_lines
 
@@ -214,6 +215,19 @@ def test_an_export_holds_nothing_of_the_persons_own_memory(project: Project, ins
     for _ in range(6):
         instinct("observe", "pref:mine-alone", "--global")
     assert "pref:mine-alone" not in instinct("export", "agents-md").out
+
+
+def test_an_export_says_the_same_whatever_the_person_knows_from_elsewhere(project: Project, instinct: Instinct) -> None:
+    project.observe("note:ours", 6)
+    project.observe("pref:style=black", 6)
+    project.memory().consolidate()
+    before = instinct("export", "agents-md").out
+    assert "note:ours" in before and "black" in before
+    for _ in range(12):
+        Memory(scope="global").observe("note:ours")
+        Memory(scope="global").observe("pref:style=ruff")
+    Memory(scope="global").consolidate()
+    assert instinct("export", "agents-md").out == before
 
 
 def test_a_file_that_cannot_take_the_block_is_not_touched(project: Project, instinct: Instinct) -> None:

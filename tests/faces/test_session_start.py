@@ -51,12 +51,12 @@ def test_what_it_was_told_stands_in_the_sessions_sum(project: Project, start: St
 def test_what_waits_is_a_line_for_the_person_within_the_budget(project: Project, start: Start) -> None:
     project.observe("note:fresh", 3)
     said = start(session_id="s1")
-    assert "For the person:\n- 3 observations wait in this clone since" in said
+    assert "For the person:\n- 3 pieces of evidence wait in this clone since" in said
     mature(project)
     project.observe("note:fresh", 1)
     project.memory().configure("suggest.budget", "120")
     said = start(session_id="s2")
-    assert "1 observation waits" in said and tokens(said) <= 120
+    assert "1 piece of evidence waits" in said and tokens(said) <= 120
     project.memory().configure("suggest.budget", "0")
     assert start(session_id="s3") == ""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -111,6 +112,21 @@ def test_a_home_that_cannot_be_used_is_a_problem_that_no_agent_would_notice(
     assert [one.state for one in found] == ["problem"] * bool(words)
     assert all(words in one.words and "your global memory is not read" in one.words for one in found)
     assert project.memory().suggest() == []
+
+
+def test_a_home_that_can_only_be_read_is_said_to_be_read(
+    project: Project, sealed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one who runs the tests may be one whom no mode stops."""
+    home = sealed / ".instinct"
+    home.mkdir(exist_ok=True)
+    allowed = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: not (path == home and mode & os.W_OK) and allowed(path, mode))
+    (one,) = [one for one in project.memory().doctor() if one.topic == "home"]
+    assert (
+        one.state == "problem"
+        and one.words == f"{home} is read-only: your global memory is read, and takes nothing new"
+    )
 
 
 def test_looking_makes_no_home_where_its_disk_is_missing(

@@ -273,3 +273,14 @@ def test_where_there_is_nothing_to_tell_it_says_so(
     done = instinct("doctor")
     assert done.code == 0 and "nothing to tell yet" in done.out
     assert instinct("doctor", "--text").out == "# nothing to tell yet\n"
+
+
+def test_a_memory_that_cannot_be_read_is_not_said_to_have_nothing_to_tell(
+    wired: Project, programs: Bin, instinct: Callable[..., Ran]
+) -> None:
+    programs.fake(own=False)
+    wired.write(".instinct/config.yaml", "version: 99\n")
+    done = instinct("doctor")
+    assert done.code == 1 and "nothing to tell yet" not in done.out
+    (line,) = [one for one in done.out.splitlines() if "next session:" in one]
+    assert line.startswith("problem") and "newer than this program" in line

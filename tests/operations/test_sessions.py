@@ -82,15 +82,17 @@ def test_the_notes_on_sessions_are_bounded(project: Project, monkeypatch: pytest
 
 def test_what_waits_is_said_in_a_line_unless_a_sessions_end_counts_it(project: Project, clock: Clock) -> None:
     memory = project.memory(clock)
-    assert memory.waits() == ""
+    assert memory.suggestions().waits == ""
     project.observe(KEY, 1, now=clock)
-    assert memory.waits().startswith("1 observation waits in this clone since 2026-03-02; `instinct consolidate`")
+    assert memory.suggestions().waits.startswith(
+        "1 piece of evidence waits in this clone since 2026-03-02; `instinct consolidate`"
+    )
     project.observe(KEY, 2, now=clock)
-    assert memory.waits().startswith("3 observations wait")
+    assert memory.suggestions().waits.startswith("3 pieces of evidence wait")
     memory.configure("consolidate", "default-branch")
-    assert "`instinct record`" in memory.waits()
+    assert "`instinct record`" in memory.suggestions().waits
     user(auto="consolidate")
-    assert memory.waits() == ""
+    assert memory.suggestions().waits == ""
 
 
 # --- ending -----------------------------------------------------------------------------------------------------------
@@ -242,6 +244,9 @@ def test_a_session_in_sum_says_what_it_recorded_and_what_rose(project: Project, 
     }  # fmt: skip
     assert found.waiting.startswith("4 in the inbox since 2026-03-02") and "consolidate" in found.next_step
     assert memory.session_summary("abc").session == "abc-1"
+    memory.consolidate()
+    again = memory.session_summary("abc").risen
+    assert {one.key: (one.before, one.after, one.level_before, one.level_after) for one in again} == moved
 
 
 def test_evidence_of_another_known_session_is_not_counted_in(project: Project, clock: Clock) -> None:

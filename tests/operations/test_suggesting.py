@@ -7,7 +7,11 @@ from pathlib import Path
 import pytest
 
 from instinct_git import Memory
-from instinct_git.operations.suggesting import NO_ROOM, explained
+from instinct_git.core.injection import inject
+from instinct_git.core.ranking import tokens
+from instinct_git.faces.session_start import advice
+from instinct_git.operations.observing import Draft
+from instinct_git.operations.suggesting import BEYOND, NO_ROOM, explained
 from tests.builders import Project
 from tests.conftest import Clock
 from tests.faces.conftest import Instinct
@@ -81,7 +85,7 @@ def test_what_is_beyond_the_limit_takes_no_tokens_and_is_told_so(project: Projec
     memory = project.memory()
     for number in range(3):
         matured(memory, f"note:n{number}", 9 - number)
-    found = memory.suggestions(1)
+    found = memory.suggestions(1, budget=500)
     assert found.spent == found.costs["note:n0"] and found.left_out == ("note:n1", "note:n2") and found.beyond == 2
     assert [what for _, what, _ in explained(found)] == ["told", "beyond the limit", "beyond the limit"]
     tight = memory.suggestions(1, budget=found.spent)
@@ -246,13 +250,41 @@ def test_the_budget_is_explained(project: Project, instinct: Instinct) -> None:
     memory = project.memory()
     for number in range(4):
         matured(memory, f"note:advice-{number}", title="x" * 200)
-    found = why(memory, budget=120)
+    found = why(memory, budget=140)
     assert list(found.values()) == ["told", "told", NO_ROOM, NO_ROOM]
-    said = instinct("suggest", "--explain-budget", "--budget", "120")
-    assert "55 tokens  told" in said.out and "# 110 of 120 tokens are taken" in said.out
-    data = instinct("suggest", "--explain-budget", "--budget=120", "--json").json
+    said = instinct("suggest", "--explain-budget", "--budget", "140")
+    assert "62 tokens  told" in said.out and "# 124 of 140 tokens are taken\n" in said.out
+    data = instinct("suggest", "--explain-budget", "--budget=140", "--json").json
     assert [row["what"] for row in data["explained"]] == [*found.values()]
-    assert sum(row["tokens"] for row in data["explained"] if row["what"] == "told") == data["spent"] == 110
+    assert sum(row["tokens"] for row in data["explained"] if row["what"] == "told") == data["spent"] == 124
+
+
+def test_what_is_suggested_is_what_a_session_reads_and_what_the_budget_says(
+    project: Project, instinct: Instinct
+) -> None:
+    """Else `--explain-budget` tells of patterns that no agent has seen."""
+    matured(Memory(scope="global"), "note:advice number 7", 12, title="From elsewhere")
+    memory = project.memory()
+    for number in range(40):
+        memory.observe_many([Draft(f"note:advice number {number}", title=f"Do the thing {number}")] * 5)
+    memory.consolidate()
+    memory.observe("note:fresh")
+    found = memory.suggestions()
+    assert 0 < len(found.patterns) < 40 and found.waits
+    words, kept = inject(advice(found.patterns), found.budget, [*found.nominated, found.waits])
+    assert [one.key for one in kept] == [one.pattern for one in found.patterns]
+    assert tokens(words) <= found.spent <= found.budget == 800
+    assert f"# {found.spent} of 800 tokens are taken, " in instinct("suggest", "--explain-budget").out
+
+
+def test_what_a_limit_leaves_out_is_not_said_to_lack_room_and_takes_none(project: Project) -> None:
+    memory = project.memory()
+    assert memory.suggestions().spent == 0, "nothing is said, not even the words around it"
+    for number in range(3):
+        matured(memory, f"note:advice-{number}")
+    found = memory.suggestions(1, budget=30)
+    assert [what for _, what, _ in explained(found)] == ["told", BEYOND, NO_ROOM]
+    assert found.spent == found.costs["note:advice-0"]
 
 
 def test_the_command_line_takes_a_task_and_files(project: Project, instinct: Instinct) -> None:
@@ -261,6 +293,38 @@ def test_the_command_line_takes_a_task_and_files(project: Project, instinct: Ins
     matured(memory, "note:web", 5, lines="applies_to: {paths: [web]}")
     assert instinct("suggest", "--for", "the web", "--paths", "web/a.ts", "--paths=web/b.ts").out.startswith("note:web")
     assert "note:web" not in instinct("suggest", "--paths", "api/a.py").out
+
+
+def test_files_are_named_as_they_are_seen_from_the_folder(project: Project) -> None:
+    matured(project.memory(), "note:web", 5, lines="applies_to: {paths: [web]}")
+    project.write("web/a.ts", "")
+    project.write("api/b.py", "")
+    assert told(Memory(project.root / "web"), paths=["a.ts"]) == ["note:web"]
+    assert told(Memory(project.root / "api"), paths=["../web/a.ts"]) == ["note:web"]
+    assert told(Memory(project.root / "api"), paths=["b.py"]) == []
+
+
+def test_on_demand_nothing_is_told_but_what_the_task_calls_for(project: Project, clock: Clock) -> None:
+    memory = project.memory(clock)
+    matured(memory, "note:forms", 5, "applies_to: {paths: [web]}", title="Check every field twice")
+    matured(memory, "note:invoices", 8, title="Send the invoices on Monday")
+    matured(memory, "pref:quotes=single", 5, title="Single quotes in invoices of Monday")
+    matured(memory, "pref:quotes=double", 6, title="Double quotes in invoices of Monday")
+    project.write("web/a.ts", "")
+
+    def called(text: str, *paths: str) -> list[str]:
+        return [one.pattern for one in memory.suggestions(for_text=text, paths=paths, only=True).patterns]
+
+    assert called("the invoices of Monday") == ["note:invoices", "pref:quotes=double"]
+    assert called("please look", "web/a.ts") == ["note:forms"], "it is meant for the file"
+    assert called("check every field", "api/a.py") == []
+    assert called("") == called("hello there") == []
+    clock.forward(1)
+    for number in range(10):
+        memory.begin_session(f"s{number}", ["note:invoices"], agent="codex")
+    memory.observe("note:other")
+    memory.consolidate()
+    assert called("the invoices of Monday") == ["pref:quotes=double", "note:invoices"], "none followed it"
 
 
 def test_a_private_folder_outside_is_no_file_in_play(project: Project, tmp_path: Path) -> None:

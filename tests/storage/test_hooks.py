@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from instinct_git.storage import hooks
-from tests.builders import Project
+from tests.builders import Project, first
 from tests.storage.test_commit_recipe import hook
 
 BATCH = f'"{sys.executable}" -m instinct_git consolidate'
@@ -63,7 +63,14 @@ BEFORE = [("pre-commit", one) for one in KINDS] + [
 ]
 
 
-@pytest.mark.parametrize(("name", "arguments"), BEFORE, ids=lambda one: one if isinstance(one, str) else " ".join(one))
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        pytest.param(*one, marks=() if one[1] in KINDS[:2] or one[0] == "commit-msg" else pytest.mark.slow)
+        for one in BEFORE
+    ],
+    ids=lambda one: one if isinstance(one, str) else " ".join(one),
+)
 def test_before_a_commit_a_batch_is_refused(working: Project, name: str, arguments: tuple[str, ...]) -> None:
     """The open commit owns HEAD, also where it changes nothing; the person's commit goes through, the evidence waits."""
     file = hook(working, name, BATCH + SAY)
@@ -76,7 +83,7 @@ def test_before_a_commit_a_batch_is_refused(working: Project, name: str, argumen
     assert working.confidence() == 2
 
 
-@pytest.mark.parametrize("arguments", KINDS, ids=" ".join)
+@pytest.mark.parametrize("arguments", first(2, KINDS), ids=" ".join)
 def test_after_a_commit_a_batch_runs(working: Project, arguments: tuple[str, ...]) -> None:
     """A post-commit hook may consolidate whatever else is staged, and that stays staged."""
     file = hook(working, "post-commit", f'[ -e "$HOME/once" ] && exit 0; : > "$HOME/once"; {BATCH}{SAY}')
@@ -91,7 +98,7 @@ def test_after_a_commit_a_batch_runs(working: Project, arguments: tuple[str, ...
     assert ("other" in working.status()) == partial
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", first(2, WAYS))
 @pytest.mark.parametrize(("name", "code"), [("pre-commit", 2), ("post-commit", 0)])
 def test_the_hook_is_found_however_it_starts_the_batch(working: Project, way: str, name: str, code: int) -> None:
     """Through shells, through git itself, and where a hook runner has taken the hook's place."""
