@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Tests wait for git often: one process more than there are processors.
+JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1) + 1)
 
 .PHONY: demo test slow lint check bench clean
 
@@ -9,10 +11,10 @@ demo: $(VENV)/.installed
 	@$(BIN)/instinct demo
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n $(JOBS)
 
 slow: $(VENV)/.test
-	$(BIN)/python -m pytest -n auto -m slow
+	$(BIN)/python -m pytest -n $(JOBS) -m slow
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check

@@ -217,7 +217,7 @@ def test_suggest_prints_a_line_a_pattern_and_their_number(instinct: Instinct, pr
         "",
     ]
     assert f"{KEY}    conf=8   [mature]  sequence  — Re-run the tests" in lines
-    assert instinct("suggest", "-n", "1").out.endswith("# 1 suggestion\n# 1 more left out (budget 800 tokens)\n")
+    assert instinct("suggest", "-n", "1").out.endswith("# 1 suggestion\n# 1 more left out (the limit)\n")
     assert instinct("suggest", "--budget", "0").out.startswith("# 0 suggestions\n")
 
 

@@ -190,9 +190,8 @@ def killed_at_every_step(template: Project, driver: Driver, verb: str) -> int:
 
 
 @pytest.mark.skipif(not hasattr(sys.modules["os"], "fork"), reason="needs fork")
-@pytest.mark.parametrize(
-    "verb", ["record", *(pytest.param(verb, marks=pytest.mark.slow) for verb in ("consolidate", "decay"))]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("verb", ["record", "consolidate", "decay"])
 def test_crash_between_batch_and_unlink(template: Project, driver: Driver, verb: str) -> None:
     assert killed_at_every_step(template, driver, verb) > 20
 

@@ -20,7 +20,7 @@ from instinct_git.core.keys import pattern_path
 from instinct_git.core.pattern import PatternFile
 from instinct_git.operations.observing import Draft
 from instinct_git.storage import files, index
-from tests.builders import KEY, Project, process
+from tests.builders import KEY, Project, first, process
 
 BROKEN = "pref:broken=yes"
 
@@ -72,7 +72,7 @@ def answers(project: Project) -> tuple[Any, ...]:
     return [one.as_json() for one in memory.suggest()], memory.stats(), memory.export_rules(), indexed(project)
 
 
-@pytest.fixture(params=["a new process each time", "a process that goes on"], autouse=True)
+@pytest.fixture(params=first(1, ["a new process each time", "a process that goes on"]), autouse=True)
 def forgetful(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Whether each answer is read from the file: what a process knows already must change no answer either."""
     index._warm.clear()
