@@ -428,7 +428,7 @@ ADVERSARIAL = [
 ]
 
 
-@pytest.mark.parametrize("size", [150_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("size", [60_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("unit", ADVERSARIAL, ids=ascii)
 def test_a_repeated_trap_is_scanned_to_its_end(unit: str, size: int) -> None:
     opening = join("ey", "J -- :// bea", "rer pass", "word token api_", "key MT SG. :AA sk- xox \n")

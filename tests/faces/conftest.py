@@ -14,7 +14,7 @@ from mcp import Client
 from mcp.types import Implementation
 
 from instinct_git.faces import mcp_server
-from tests.builders import KEY, Project, Ran, run_cli
+from tests.builders import KEY, Project, Ran, first, run_cli
 
 Instinct = Callable[..., Ran]
 CLAUDE = Implementation(name="Claude Code", version="2.0")
@@ -25,7 +25,7 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-@pytest.fixture(params=["auto", "legacy"])
+@pytest.fixture(params=first(1, ["auto", "legacy"]))
 def mode(request: pytest.FixtureRequest) -> str:
     """auto is the stateless protocol of 2026, legacy the handshake before it."""
     return str(request.param)
