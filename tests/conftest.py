@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -25,34 +25,35 @@ def pytest_configure() -> None:
 
 
 @pytest.fixture(autouse=True)
-def sealed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def sealed(tmp_path: Path) -> Iterator[Path]:
     """Give the test a home of its own and take away whatever of the outside could reach it."""
-    for name in list(os.environ):
-        if (
-            name.startswith(("GIT_", "INSTINCT_", "XDG_", "CLAUDE", "CODEX", "COPILOT", "GEMINI", "OPENCODE"))
-            and name != "INSTINCT_REALDATA"
-        ):
-            monkeypatch.delenv(name)
-    for name in ci.VARIABLES:
-        monkeypatch.delenv(name, raising=False)
-    home = tmp_path / "home"
-    home.mkdir()
-    (home / ".gitconfig").write_text(
-        "[user]\n\tname = Ada Example\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n"
-        '[commit]\n\tgpgsign = false\n[gc]\n\tauto = 0\n[advice]\n\tdetachedHead = false\n[protocol "file"]\n\tallow = always\n',
-        encoding="utf-8",
-    )
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("USERPROFILE", str(home))
-    monkeypatch.setenv("INSTINCT_HOME", str(home / ".instinct"))
-    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
-    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
-    monkeypatch.setenv("EDITOR", "false")
-    monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.setenv("TERM", "dumb")
-    monkeypatch.setenv("COLUMNS", "200")
-    assert Path.home() == home != REAL_HOME
-    return home
+    with pytest.MonkeyPatch.context() as own:  # a test that undoes its own patches stays sealed
+        for name in list(os.environ):
+            if (
+                name.startswith(("GIT_", "INSTINCT_", "XDG_", "CLAUDE", "CODEX", "COPILOT", "GEMINI", "OPENCODE"))
+                and name != "INSTINCT_REALDATA"
+            ):
+                own.delenv(name)
+        for name in ci.VARIABLES:
+            own.delenv(name, raising=False)
+        home = tmp_path / "home"
+        home.mkdir()
+        (home / ".gitconfig").write_text(
+            "[user]\n\tname = Ada Example\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n"
+            '[commit]\n\tgpgsign = false\n[gc]\n\tauto = 0\n[advice]\n\tdetachedHead = false\n[protocol "file"]\n\tallow = always\n',
+            encoding="utf-8",
+        )
+        own.setenv("HOME", str(home))
+        own.setenv("USERPROFILE", str(home))
+        own.setenv("INSTINCT_HOME", str(home / ".instinct"))
+        own.setenv("GIT_CONFIG_NOSYSTEM", "1")
+        own.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
+        own.setenv("EDITOR", "false")
+        own.setenv("NO_COLOR", "1")
+        own.setenv("TERM", "dumb")
+        own.setenv("COLUMNS", "200")
+        assert Path.home() == home != REAL_HOME
+        yield home
 
 
 @pytest.fixture

@@ -72,6 +72,7 @@ def crowd(project: Project, processes: int, rounds: int) -> None:
     # tip is right, and that is what everyone has who works on.
 
 
+@pytest.mark.slow
 def test_4_processes_one_worktree_plus_user(project: Project) -> None:
     """Four processes consolidate three times each while a user commits: all evidence and all commits are there."""
     crowd(project, 4, 3)
