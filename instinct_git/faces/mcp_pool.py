@@ -140,7 +140,7 @@ class PoolTools:
         self,
         ctx: Ctx,
         verdict: Annotated[ElicitationResult[Answer], Resolve(ask_feedback)],
-        key: Key,
+        key: str,
         answer: Annotated[Literal["worked", "failed", "ask"], Field(description="ask: the person says")],
         context: Annotated[Text, Field(description="Where: a project or task")] = "",
         note: Text = "",
@@ -183,7 +183,7 @@ class PoolTools:
     def propose(
         self,
         wish: Annotated[ElicitationResult[Answer], Resolve(ask_propose)],
-        key: Key,
+        key: str,
         kind: Kind = "",
         name: Annotated[Text, Field(description="Default: from the title")] = "",
     ) -> Annotated[CallToolResult, Proposed]:

@@ -52,7 +52,7 @@ from instinct_git.faces.mcp_shelf import (
     SKILLS,
     Shelf,
 )
-from instinct_git.faces.mcp_sitting import Key, Sitting
+from instinct_git.faces.mcp_sitting import Sitting, Text, Texts
 
 if TYPE_CHECKING:
     from instinct_git.core.report import Line
@@ -85,12 +85,15 @@ class Tools:
         self._sitting = sitting
 
     def suggest(
-        self, limit: Annotated[int, Field(ge=0, description="0: as many as the budget allows")] = 0
+        self,
+        task: Annotated[Text, Field(description="What you are about to do")] = "",
+        paths: Annotated[Texts, Field(description="Files in play")] = [],  # noqa: B006 - the SDK copies it
+        limit: Annotated[int, Field(ge=0, description="0: as many as the budget allows")] = 0,
     ) -> Annotated[CallToolResult, Rows]:
-        """What this project has learned and confirmed: mature patterns and rules, strongest first. Call it at the start
-        of a task."""
+        """What this project has learned and confirmed: mature patterns and rules, strongest first; of a task what
+        concerns it first. Call it at the start of a task."""
         with self._sitting.memory() as memory:
-            found = memory.suggestions(limit or None)
+            found = memory.suggestions(limit or None, for_text=task, paths=paths)
             memory.note_shown([one.pattern for one in found.patterns], *self._sitting.told_as())
         notices = [f"{len(found.left_out)} more left out"] if found.left_out else []
         notices += [*found.nominated, *found.notices[:NOTICES]]
@@ -123,7 +126,7 @@ class Tools:
             notices.insert(0, "agent_commits is false: this is only the plan; a person runs `instinct consolidate`")
         return result(_batch(done, notices))
 
-    def explain(self, key: Key) -> Annotated[CallToolResult, Explained]:
+    def explain(self, key: str) -> Annotated[CallToolResult, Explained]:
         """Why a pattern has its confidence: the evidence behind it, and what is missing to the next level."""
         with self._sitting.memory() as memory:
             one = memory.explain(key)

@@ -32,6 +32,13 @@ def _given(value: Any) -> Any:
 
 # Some clients send null for what is left out; the SDK parses JSON inside of `str | None`, which would spoil a note.
 Text = Annotated[str, BeforeValidator(_given)]
+
+
+def _listed(value: Any) -> Any:
+    return [] if value is None else value
+
+
+Texts = Annotated[list[str], BeforeValidator(_listed)]
 Key = Annotated[str, Field(description="prefix:body; prefixes seq, pref, fix, combo, note")]
 
 

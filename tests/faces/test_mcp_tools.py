@@ -298,3 +298,14 @@ async def test_what_a_sitting_is_told_is_counted_once(
     async with connect() as client:
         await call(client, "suggest")
     assert [(one.pattern, one.shown) for one in project.memory().effect()] == [(KEY, 2)]
+
+
+async def test_suggest_puts_what_concerns_the_task_first(connect: Callable[..., Client], project: Project) -> None:
+    mature(project, "note:invoices", 12, title="Send the invoices on Monday")
+    mature(project, "note:发布", 6, title="博客发布前先看预览")
+    async with connect() as client:
+        plain = await call(client, "suggest")
+        asked = await call(client, "suggest", task="要发布博客", paths=["web/post.md"])
+        assert await call(client, "suggest", task=None, paths=None) == plain
+    assert plain.split("\n")[0].startswith("note:invoices")
+    assert asked.split("\n")[0].startswith("note:发布")
