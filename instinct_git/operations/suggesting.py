@@ -17,7 +17,6 @@ from instinct_git.core.applicability import why_not
 from instinct_git.core.keys import category_of
 from instinct_git.core.model import LEVELS
 from instinct_git.core.pattern import PatternFile
-from instinct_git.core.relevance import called_for, relevance
 from instinct_git.operations.awaiting import MARK, awaiting
 from instinct_git.operations.noticing import asks
 from instinct_git.operations.reading import Pattern, as_pattern
@@ -182,6 +181,8 @@ class _Choice:
 
     def calls_for(self, file: PatternFile) -> bool:
         """True for a pattern that the task's text and files call for."""
+        from instinct_git.core.relevance import called_for
+
         return bool(called_for(self._task.text, self._paths, [file]))
 
     def _whole(self, row: _Row) -> _Row:
@@ -301,6 +302,11 @@ class _Choice:
         pattern, full relevance 2 more, so that what fits the task comes before a rule that does not."""
         if not self._task.text and not self._task.paths:
             return [] if self._task.only else rows
+        from instinct_git.core.relevance import (
+            called_for,
+            relevance,
+        )  # its expressions cost; a session's start asks for none
+
         files = {row.key: self._layers[row.layer].known.file(row.number) for row in rows}
         meant = self._meant(rows)
         near = {**relevance(self._task.text, self._paths, files.values()), **meant}
