@@ -113,8 +113,8 @@ def test_cherry_pick_to_release_fold_backmerge(project: Project) -> None:
     exact(project, 3)
 
 
-@pytest.mark.parametrize("folds", [4, pytest.param(1000, marks=pytest.mark.slow)])
-def test_fork_pr_with_old_base_1000_folds_later(project: Project, folds: int) -> None:
+@pytest.mark.parametrize("folds", [4, pytest.param(200, marks=pytest.mark.slow)])
+def test_fork_pr_with_old_base_many_folds_later(project: Project, folds: int) -> None:
     fork = started(project).clone("fork")
     fork.git("switch", "-q", "-c", "pr")
     fork.observe(times=2)
