@@ -11,10 +11,10 @@ import pytest
 from instinct_git.bridges.agents.table import Surroundings
 from instinct_git.bridges.agents.trust import trust
 
-TOP = Path("/work/shop")
-HOOKS = Path("/work/shop/.codex/hooks.json")
-PROJECT = '[projects."/work/shop"]\ntrust_level = "trusted"\n'
-STATE = '[hooks.state."/work/shop/.codex/hooks.json:session_start:0:0"]\n'
+TOP = Path("/home/dev/shop")
+HOOKS = Path("/home/dev/shop/.codex/hooks.json")
+PROJECT = '[projects."/home/dev/shop"]\ntrust_level = "trusted"\n'
+STATE = '[hooks.state."/home/dev/shop/.codex/hooks.json:session_start:0:0"]\n'
 FOLDER = "trust the folder"
 
 
@@ -28,7 +28,7 @@ def said(home: Path, agent: str, notes: dict[str, str], **options: Any) -> tuple
 
 
 def claude(**project: Any) -> dict[str, str]:
-    return {".claude.json": json.dumps({"projects": {"/work/shop": project}})}
+    return {".claude.json": json.dumps({"projects": {"/home/dev/shop": project}})}
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def claude(**project: Any) -> dict[str, str]:
         ("claude-code", claude(hasTrustDialogAccepted=False), "no"),
         ("claude-code", claude(hasTrustDialogAccepted=True), "yes"),
         ("claude-code", claude(hasTrustDialogAccepted=True, disabledMcpjsonServers=["instinct"]), "no"),
-        ("claude-code", {".claude.json": '{"projects": {"/work": {"hasTrustDialogAccepted": true}}}'}, "yes"),
+        ("claude-code", {".claude.json": '{"projects": {"/home/dev": {"hasTrustDialogAccepted": true}}}'}, "yes"),
         ("claude-code", {".claude.json": "{torn"}, "unknown"),
         ("claude-code", {".claude.json": '{"projects": []}'}, "unknown"),
         ("codex", {}, "no"),
@@ -48,12 +48,12 @@ def claude(**project: Any) -> dict[str, str]:
         ("codex", {".codex/config.toml": STATE + 'trusted_hash = "sha256:1"\n'}, "no"),
         ("codex", {".codex/config.toml": "[torn"}, "unknown"),
         ("gemini", {}, "no"),
-        ("gemini", {".gemini/trustedFolders.json": '{"/work/shop": "TRUST_FOLDER"}'}, "yes"),
-        ("gemini", {".gemini/trustedFolders.json": '{"/work": "TRUST_FOLDER"}'}, "yes"),
-        ("gemini", {".gemini/trustedFolders.json": '{"/work/other": "TRUST_PARENT"}'}, "yes"),
-        ("gemini", {".gemini/trustedFolders.json": '{"/work": "TRUST_FOLDER", "/work/shop": "DO_NOT_TRUST"}'}, "no"),
+        ("gemini", {".gemini/trustedFolders.json": '{"/home/dev/shop": "TRUST_FOLDER"}'}, "yes"),
+        ("gemini", {".gemini/trustedFolders.json": '{"/home/dev": "TRUST_FOLDER"}'}, "yes"),
+        ("gemini", {".gemini/trustedFolders.json": '{"/home/dev/other": "TRUST_PARENT"}'}, "yes"),
+        ("gemini", {".gemini/trustedFolders.json": '{"/home/dev": "TRUST_FOLDER", "/home/dev/shop": "DO_NOT_TRUST"}'}, "no"),
         ("copilot", {}, "no"),
-        ("copilot", {".copilot/config.json": '// comment\n{"trusted_folders": ["/work/shop"]}'}, "yes"),
+        ("copilot", {".copilot/config.json": '// comment\n{"trusted_folders": ["/home/dev/shop"]}'}, "yes"),
         ("copilot", {".copilot/config.json": '{"trustedFolders": ["/elsewhere"]}'}, "no"),
         ("cursor", {}, "unknown"),
     ],
